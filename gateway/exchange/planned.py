@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..routing.complexity import Shadow
+from ..routing.complexity import ShadowChoice
 from ..routing.demand import Demand
 from .inspected import Inspected
 from .request import Request
@@ -21,7 +21,7 @@ class Planned(NamedTuple):
     """Reason codes of policy, then of routing."""
     is_too_expensive: bool
     """True if `upstreams` is empty only because of costs."""
-    shadow: Shadow | None
+    shadow: ShadowChoice | None
     """Choice of the shadow heuristic; None if the route has none, or `upstreams` is empty."""
 
     @property

@@ -212,7 +212,7 @@ class Planner:
             clouds=request.permissions.clouds,
             state=self._state,
             bill=Bill(costs, admitted.max_cost_nano, admitted.budget_nano) if costs else FREE,
-            latched=self._escalation.deprioritized(request) if self._escalation and route.escalate_on else (),
+            deprioritized=self._escalation.deprioritized(request) if self._escalation and route.escalate_on else (),
         )
         shadow = None
         if route.shadow is not None and upstreams:

@@ -1,11 +1,11 @@
-"""Is a whole answer so bad that another model should be asked? Pure; tells which of four faults it has.
+"""Finds faults in a complete answer for which another model is asked. Pure.
 
 | fault | an alternative of the answer |
 |---|---|
-| `empty` | says nothing: no text, no tool call, no refusal |
+| `empty` | has no text, no tool call and no refusal |
 | `truncated` | was cut off by length, though the request set no length |
 | `unknown-tool` | calls a tool that the request does not offer |
-| `invalid-json` | is not the JSON that the request asks for, or calls a strict tool with other arguments than it has |
+| `invalid-json` | is not the JSON that the request asks for, or violates the schema of a strict tool's arguments |
 
     fault_in(answer, body, family=SurfaceName.CHAT, asked_tokens=0, wants_json=False, wanted={Fault.EMPTY}, check=check)
 """
@@ -28,11 +28,11 @@ class Draft(NamedTuple):
 
     text: str
     calls: Sequence[tuple[str, str]]
-    """Names of tools, and the JSON of their arguments."""
+    """Name of each called tool, and the JSON of its arguments."""
     has_more: bool
-    """It holds something else that a client can use: a refusal, sound, a call of the provider's own tools."""
+    """True if it has other content: a refusal, sound, or a call of the provider's tools."""
     is_cut: bool
-    """Length ended it."""
+    """True if it ended because of its length."""
 
 
 def fault_in(
@@ -45,14 +45,14 @@ def fault_in(
     wanted: Collection[Fault],
     check: SchemaCheck,
 ) -> Fault | None:
-    """The first fault of an answer, of those that are looked for; None when it has none, or is of no text.
+    """Return the first fault of an answer among `wanted`; None without one, and for surfaces without text.
 
     Args:
         answer: as the client would get it.
-        body: of the request.
-        asked_tokens: length of an answer that the client set; 0 when it didn't.
-        wants_json: the client asks for an answer that is a JSON document.
-        check: remembers schemas.
+        body: body of the request.
+        asked_tokens: most tokens of an answer that the client allows; 0 if it sets no limit.
+        wants_json: True if the client asks for a JSON document.
+        check: compiles and caches schemas.
     """
     read = _READERS.get(family)
     if read is None or not wanted:
@@ -97,7 +97,7 @@ def _parses(text: str) -> bool:
 
 
 def _tools(body: Mapping[str, Any]) -> set[str] | None:
-    """Names of the tools that a request offers; None when it offers one without a name, which may stand for many."""
+    """Return the names of the tools that a request offers; None if one has no name, because it may contain several."""
     names = set()
     for tool in (*_objects(body.get("tools")), *_objects(body.get("functions"))):
         inner = tool.get("function")

@@ -1,7 +1,7 @@
-"""How hard does a request look? A heuristic in shadow mode: what it would have chosen is recorded, and never decides.
+"""Estimates how complex a request is. Shadow mode: the choice is recorded and not used.
 
-Each sign counts a point; a request with `COMPLEX_FROM` of them looks complex. The thresholds are guesses (2026-11), to
-be held against a site's own records before anybody lets them decide.
+Each sign is worth points; a request with `COMPLEX_FROM` points is complex. The thresholds are guesses (2026-11), to be
+compared with a site's records before they decide anything.
 
 | sign | points |
 |---|---|
@@ -28,8 +28,8 @@ COMPLEX_FROM = 2
 _LONG_TOKENS, _VERY_LONG_TOKENS = 1000, 8000
 _MANY_MESSAGES = 6
 _MANY_QUESTIONS = 3
-# As they stand in JSON. Looking for one byte takes a tenth of looking for several (0.5 us and 5 us in 2 KB, measured
-# 2026-11), so each sign is looked for only where its rarest byte is.
+# As JSON encodes them. A search for one byte takes 10 % of the time of one for several (0.5 us and 5 us in 2 KB,
+# measured 2026-11), so a sign is searched only if its rarest byte occurs.
 _CODE = ((b"`", (b"```",)), (b";", (b";\\n",)), (b"#", (b"#include",)))
 _MATHEMATICS = (
     (b"\xe2", (b"\xe2\x88",)),  # U+2200 to U+223F in UTF-8: the sums, integrals and roots of mathematics
@@ -38,36 +38,36 @@ _MATHEMATICS = (
 
 
 class Complexity(NamedTuple):
-    """How hard a request looks."""
+    """Complexity of a request."""
 
     points: int
 
     @property
     def is_complex(self) -> bool:
-        """True when enough speaks for it."""
+        """True from `COMPLEX_FROM` points on."""
         return self.points >= COMPLEX_FROM
 
 
-class Shadow(NamedTuple):
-    """What the heuristic would have chosen."""
+class ShadowChoice(NamedTuple):
+    """Choice of the heuristic."""
 
     points: int
     complexity: str
     """`simple` or `complex`."""
     upstream: str
-    """Of the plan's."""
+    """One of the plan's upstreams."""
 
     def plain(self) -> dict[str, Any]:
-        """For the audit record; no text of anybody's."""
+        """Return the values for the audit record."""
         return self._asdict()
 
 
 def complexity_of(raw: bytes, body: Mapping[str, Any], demand: Demand) -> Complexity:
-    """How hard a request looks.
+    """Return the complexity of a request.
 
     Args:
-        raw: the request's JSON.
-        body: the same, read.
+        raw: JSON of the request.
+        body: `raw`, decoded.
     """
     points = (demand.tokens > _LONG_TOKENS) + (demand.tokens > _VERY_LONG_TOKENS) + bool(demand.needs)
     messages = body.get("messages", body.get("input"))
@@ -77,17 +77,17 @@ def complexity_of(raw: bytes, body: Mapping[str, Any], demand: Demand) -> Comple
 
 
 def _has(raw: bytes, signs: Sequence[tuple[bytes, Sequence[bytes]]]) -> bool:
-    for rare, written in signs:  # noqa: SIM110 - a generator costs as much as the search
+    for rare, written in signs:  # noqa: SIM110 - a generator would double the time
         if rare in raw and any(sign in raw for sign in written):
             return True
     return False
 
 
-def shadow_of(complexity: Complexity, settings: ShadowSettings, upstreams: Sequence[str]) -> Shadow:
-    """What would have been chosen of a plan; its first one where the plan does not hold what the site names.
+def shadow_of(complexity: Complexity, settings: ShadowSettings, upstreams: Sequence[str]) -> ShadowChoice:
+    """Return the upstream that the settings name for this complexity; the first of the plan if it is not in the plan.
 
     Args:
-        upstreams: of the plan, at least one.
+        upstreams: upstreams of the plan, at least one.
     """
     word, name = ("complex", settings.complex) if complexity.is_complex else ("simple", settings.simple)
-    return Shadow(complexity.points, word, name if name in upstreams else upstreams[0])
+    return ShadowChoice(complexity.points, word, name if name in upstreams else upstreams[0])

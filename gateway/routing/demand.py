@@ -1,4 +1,4 @@
-"""What a request asks of whoever serves it: an API, capabilities of the model, room for prompt and answer. Pure.
+"""Requirements of a request: its API, capabilities of the model, context length. Pure.
 
 demand = demand_of(body, family=SurfaceName.CHAT, body_bytes=2048, max_answer_tokens=256, obstacles=frozenset())
 demand.needs                # frozenset({Capability.TOOLS})
@@ -13,24 +13,24 @@ from typing import Any, NamedTuple
 from ..domain.obstacles import Obstacle
 from ..settings import Capability, SurfaceName
 
-# No tokenizer in use puts more than about 8 bytes of prose into one token on average (English with 200k vocabularies:
-# 4 to 5; guess, 2026-11), so a prompt has at least this many tokens.
+# A token has at most about 8 bytes of prose on average (English with vocabularies of 200,000: 4 to 5; guess, 2026-11).
+# This gives a lower bound of a prompt's tokens.
 _BYTES_PER_TOKEN_AT_MOST = 8
 _BYTES_PER_TOKEN = 4
 
 _NOTHING: frozenset[Capability] = frozenset()
 
 
-class Demand(NamedTuple):  # a named tuple: made for every request, and three times as fast as a frozen dataclass
-    """What one request asks for."""
+class Demand(NamedTuple):  # created for every request; a frozen dataclass takes three times as long
+    """Requirements of one request."""
 
     family: SurfaceName
-    """Of its surface."""
+    """Family of its surface."""
     needs: frozenset[Capability]
     tokens_at_least: int
-    """Of prompt and answer together; a model with a shorter context can't serve it."""
+    """Lower bound of prompt and answer; a model with a shorter context cannot serve the request."""
     tokens: int
-    """What they will probably be."""
+    """Estimate of prompt and answer."""
 
 
 def demand_of(
@@ -41,12 +41,12 @@ def demand_of(
     max_answer_tokens: int,
     obstacles: Collection[Obstacle],
 ) -> Demand:
-    """What a request asks for.
+    """Return the requirements of a request.
 
     Args:
         body_bytes: size of its JSON.
-        max_answer_tokens: what the client asked for, 0 when it didn't.
-        obstacles: what was found in it that can't be inspected; pictures and sound are among them.
+        max_answer_tokens: most tokens of an answer that the client allows; 0 if it sets no limit.
+        obstacles: content that cannot be inspected, pictures and sound among it.
     """
     return Demand(
         family,
@@ -67,7 +67,7 @@ def _needs(body: Mapping[str, Any], obstacles: Collection[Obstacle]) -> frozense
     return frozenset(needs)
 
 
-# As OpenAI, Anthropic and vLLM call them at the top of a request.
+# Top-level fields of OpenAI, Anthropic and vLLM.
 _FIELDS = (
     (Capability.TOOLS, ("tools", "functions")),
     (Capability.REASONING, ("reasoning_effort", "reasoning", "thinking")),

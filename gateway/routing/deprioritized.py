@@ -1,14 +1,13 @@
-"""Remembers in which conversations an upstream has given bad answers, so that it is asked last there from then on.
+"""Counts faulty answers by conversation and upstream, so that an upstream is asked last after two of them.
 
-All workers of a gateway remember together, in memory that they share, and only for a while: forgetting costs one more
-bad answer. A conversation and an upstream have their place by a hash; where eight others have theirs already, the one
-that was longest without a bad answer is forgotten. Workers don't wait for each other: what two of them write in the
-same microsecond may count once.
+All workers share the counts in memory, and old ones are lost, which costs one more faulty answer. A hash selects the
+bucket of a conversation and an upstream; in a full bucket, the oldest of eight entries is replaced. Workers do not
+lock: two writes in the same microsecond may count once.
 
-    latch = DeprioritizedUpstreams.shared()               # before the workers are forked
-    latch.note(conversation.key, "small")
-    latch.note(conversation.key, "small")
-    latch.of(conversation.key, ["small", "large"])      # frozenset({"small"})
+    deprioritized = DeprioritizedUpstreams.shared()               # before the workers are forked
+    deprioritized.note(conversation.key, "small")
+    deprioritized.note(conversation.key, "small")
+    deprioritized.of(conversation.key, ["small", "large"])        # frozenset({"small"})
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 BAD_ANSWERS = 2
-"""Of one upstream in one conversation: one may be chance."""
-_ENTRY = struct.Struct("<QII")  # hash, bad answers, when: larger is later, within a bucket
+"""Faulty answers of an upstream in a conversation after which it is asked last."""
+_ENTRY = struct.Struct("<QII")  # hash, faulty answers, order of the last write in its bucket
 _PER_BUCKET = 8
 _BUCKET_BYTES = _PER_BUCKET * _ENTRY.size
 _BUCKETS = 2048  # 16,384 conversations and upstreams in 256 KiB
-_HEAD_BYTES = 8  # whether there is anything
+_HEAD_BYTES = 8  # the first is 1 once an answer was counted
 _MOST = 2**32 - 1
 
-_NOBODY: frozenset[str] = frozenset()
+_NONE: frozenset[str] = frozenset()
 
 
 class DeprioritizedUpstreams:
-    """Bad answers by conversation and upstream.
+    """Faulty answers by conversation and upstream.
 
     Args:
-        memory: zeros, `size_bytes` for some number of buckets; its own when None.
+        memory: `size_bytes` of zeros, for any number of buckets; allocated if None.
     """
 
     def __init__(self, memory: bytearray | mmap.mmap | None = None) -> None:
@@ -43,11 +42,11 @@ class DeprioritizedUpstreams:
 
     @classmethod
     def shared(cls) -> DeprioritizedUpstreams:
-        """One for this process and those that it forks."""
+        """Return one in memory that forked processes share."""
         return cls(mmap.mmap(-1, size_bytes()))
 
     def note(self, conversation: str, upstream: str) -> None:
-        """It has given a bad answer there."""
+        """Count a faulty answer."""
         key = _key(conversation, upstream)
         start, entries = self._bucket(key)
         last = max(when for _, _, when in entries)
@@ -61,9 +60,9 @@ class DeprioritizedUpstreams:
         self._memory[0] = 1
 
     def of(self, conversation: str, upstreams: Iterable[str]) -> frozenset[str]:
-        """Those of `upstreams` that are asked last there."""
+        """Return those of `upstreams` to ask last in a conversation."""
         if not self._memory[0]:
-            return _NOBODY
+            return _NONE
         return frozenset(name for name in upstreams if self._count(_key(conversation, name)) >= BAD_ANSWERS)
 
     def _count(self, key: int) -> int:
@@ -75,10 +74,10 @@ class DeprioritizedUpstreams:
 
 
 def size_bytes(buckets: int = _BUCKETS) -> int:
-    """Of the memory of a latch."""
+    """Return the size of the memory for a number of buckets."""
     return _HEAD_BYTES + buckets * _BUCKET_BYTES
 
 
 def _key(conversation: str, upstream: str) -> int:
-    """Never 0, which is an empty place."""
+    """Return the hash of an entry; not 0, which marks an empty one."""
     return int.from_bytes(blake2b(f"{conversation}\0{upstream}".encode(), digest_size=8).digest(), "little") or 1

@@ -1,28 +1,25 @@
-"""Where does a request go? The upstreams to try, in order; pure. Never more than policy allows.
+"""Selects the upstreams to try for a request, and their order. Pure. Policy is an upper bound.
 
-First what can't be, each with a reason; then the order of the rest.
-
-| an upstream is left out when | reason |
+| an upstream is omitted if | reason |
 |---|---|
-| policy blocks | policy's own |
-| it is a cloud, and policy keeps the request on-prem | policy's own; `no-pool` when that leaves nobody |
-| it is a cloud under a law that policy does not allow | `jurisdiction:NAME` |
+| policy blocks the request | of policy |
+| it is a cloud, and policy keeps the request on-prem | of policy; `no-pool` if no upstream is left |
+| it is a cloud in a jurisdiction that policy does not allow | `jurisdiction:NAME` |
 | it does not serve the API | `surface:NAME` |
-| its model can't do what is asked for | `capability-tools:NAME` |
-| it may cost more than the route allows one request | `cost:NAME` |
-| it may cost more than is left of a budget of the caller or his team | `budget:NAME` |
+| its model lacks a capability | `capability-tools:NAME` |
+| it may cost more than the route's cap | `cost:NAME` |
+| it may cost more than the rest of a budget of the principal or its team | `budget:NAME` |
 
-| an upstream goes behind the others when | reason |
+| an upstream is tried after the others if | reason |
 |---|---|
-| none of its servers would be asked, since they keep failing | `down:NAME` |
-| the request can't fit its context | `context:NAME` |
-| it has given bad answers in this conversation | `latched:NAME` |
-| all its servers said that they have too much to do | `busy:NAME` |
+| the circuit breakers of all its servers are open | `down:NAME` |
+| the request cannot fit its context | `context:NAME` |
+| it gave faulty answers in this conversation | `latched:NAME` |
+| all its servers reported overload | `busy:NAME` |
 | the shortest queue of its servers is too long | `queue:NAME` |
-| no server has room in its KV cache for the request | `kv:NAME` |
+| no server has enough free KV cache | `kv:NAME` |
 
-In each of these groups the order is the route's. Nothing is left out for the second table: an estimate and a memory of
-failures may be wrong, policy may not.
+Within each group, the order is the route's. The second table omits no upstream, because estimates may be wrong.
 """
 
 from __future__ import annotations
@@ -40,17 +37,17 @@ from .demand import Demand
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An upstream that a route names."""
+    """An upstream of a route."""
 
     name: str
     is_cloud: bool
     surfaces: frozenset[SurfaceName]
     capabilities: frozenset[Capability] | None
-    """None when nobody said what its model can do; it is then tried."""
+    """None if unknown; the upstream is then tried."""
     max_model_len: int
 
     def cannot(self, demand: Demand) -> str | None:
-        """Why it can't serve a request; None when it can."""
+        """Return the reason why it cannot serve a request; None if it can."""
         if demand.family not in self.surfaces:
             return "surface"
         if demand.needs and self.capabilities is not None and not demand.needs <= self.capabilities:
@@ -64,21 +61,21 @@ class Candidates:
 
     all: tuple[Candidate, ...]
     preferred: str | None
-    """`pool` or `cloud`, where the route has both."""
+    """`pool` or `cloud`; None unless the route has both."""
 
 
 class Bill(NamedTuple):
-    """What a request may cost, in any unit of money."""
+    """Limits of a request's cost, in nano."""
 
     costs: Mapping[str, int] = MappingProxyType({})
-    """At most, by upstream; nothing is too dear that is not in it."""
+    """Highest cost by upstream; an upstream that is absent has no limit."""
     max_cost: int | None = None
     """The route's cap."""
     budget: int | None = None
-    """What is reserved of the caller's budgets."""
+    """Cost reserved from the principal's budgets."""
 
     def over_budget(self, name: str) -> str | None:
-        """Why an upstream is; None when it is not."""
+        """Return the limit that an upstream may exceed, `cost` or `budget`; None if it cannot."""
         cost = self.costs.get(name, 0)
         if self.max_cost is not None and cost > self.max_cost:
             return "cost"
@@ -89,18 +86,18 @@ FREE = Bill()
 
 
 class Plan(NamedTuple):
-    """What to try, and why in this order."""
+    """Upstreams to try."""
 
     upstreams: tuple[str, ...]
-    """Names, best first; empty when policy blocks, or when nothing that policy allows can serve the request."""
+    """Names, best first; empty if policy blocks, or if no upstream that policy allows can serve the request."""
     reasons: tuple[str, ...]
-    """Policy's, then ours."""
+    """Reason codes of policy, then of the tables above."""
     is_too_expensive: bool = False
-    """Nobody is left, and somebody would be if he were cheaper."""
+    """True if `upstreams` is empty only because of costs."""
 
 
 def candidates_of(settings: GatewaySettings) -> Mapping[str, Candidates]:
-    """The candidates of every route, by its model; made once."""
+    """Return the candidates by model name."""
     known = {
         upstream.name: Candidate(
             upstream.name,
@@ -128,15 +125,15 @@ def plan_route(
     clouds: Collection[str],
     state: Callable[[str], State],
     bill: Bill = FREE,
-    latched: Collection[str] = (),
+    deprioritized: Collection[str] = (),
 ) -> Plan:
-    """The upstreams to try for a request.
+    """Return the upstreams to try for a request.
 
     Args:
-        clouds: names of those under a law that policy allows.
-        state: of an upstream, by its name; asked only where it matters.
-        bill: what it may cost where.
-        latched: names of those that have given bad answers in this conversation.
+        clouds: names of clouds in jurisdictions that policy allows.
+        state: returns the state of an upstream; called only if several upstreams are left.
+        bill: limits of its cost.
+        deprioritized: names of upstreams that gave faulty answers in this conversation.
     """
     if permit.verdict is Verdict.BLOCK:
         return Plan((), permit.reasons)
@@ -164,27 +161,27 @@ def plan_route(
     if not (may_leave or has_pool):
         reasons.append("no-pool")
     if len(usable) > 1:
-        # Weights such that one of them is more than all those after it together; the sort keeps the route's order.
+        # Each weight is at least the sum of the smaller ones, and the sort keeps the route's order.
         weights = {}
         for each in usable:
-            if weight := _weight(each, demand, state(each.name), reasons, is_latched=each.name in latched):
+            if weight := _weight(each, demand, state(each.name), reasons, is_deprioritized=each.name in deprioritized):
                 weights[each.name] = weight
         if weights:
             usable.sort(key=lambda candidate: weights.get(candidate.name, 0))
     return Plan(tuple([candidate.name for candidate in usable]), tuple(reasons), is_expensive and not usable)
 
 
-def _weight(candidate: Candidate, demand: Demand, state: State, reasons: list[str], *, is_latched: bool) -> int:
-    """What speaks against an upstream; put into words in `reasons`."""
+def _weight(candidate: Candidate, demand: Demand, state: State, reasons: list[str], *, is_deprioritized: bool) -> int:
+    """Return the weight of the reasons to try an upstream later; append them to `reasons`."""
     is_down, is_busy, has_long_queue, free_kv_tokens = state
     fits = demand.tokens_at_least <= candidate.max_model_len
     has_room = free_kv_tokens is None or demand.tokens <= free_kv_tokens
-    if fits and has_room and not (is_down or is_latched or is_busy or has_long_queue):
+    if fits and has_room and not (is_down or is_deprioritized or is_busy or has_long_queue):
         return 0
     against = [
         ("down", 16, is_down),
         ("context", 8, not fits),
-        ("latched", 4, is_latched),
+        ("latched", 4, is_deprioritized),
         ("busy", 2, is_busy),
         ("queue", 1, has_long_queue),
         ("kv", 1, not (has_room or has_long_queue)),

@@ -159,12 +159,12 @@ _STATES = st.dictionaries(
 
 
 def test_who_gave_bad_answers_in_this_conversation_is_asked_after_the_others() -> None:
-    assert plan(LEAVE, demand(), CLOUD, CHAT, BIG, latched={"cloud"}) == (
+    assert plan(LEAVE, demand(), CLOUD, CHAT, BIG, deprioritized={"cloud"}) == (
         ["chat", "big", "cloud"],
         ["clean", "latched:cloud"],
     )
     down = {"chat": State(is_down=True), "big": State(is_down=True)}
-    assert plan(LEAVE, demand(), CLOUD, CHAT, BIG, latched={"cloud"}, states=down)[0] == ["cloud", "chat", "big"]
+    assert plan(LEAVE, demand(), CLOUD, CHAT, BIG, deprioritized={"cloud"}, states=down)[0] == ["cloud", "chat", "big"]
 
 
 _BILLS = st.builds(
@@ -195,7 +195,7 @@ def test_routing_only_narrows_what_policy_allows(
 ) -> None:
     """Whatever the load and the estimates, exactly those are left that policy allows and that can serve it."""
     upstreams, reasons = plan(
-        Permit(verdict, ("x",)), wanted, *candidates, states=states, clouds=clouds, bill=bill, latched=latched
+        Permit(verdict, ("x",)), wanted, *candidates, states=states, clouds=clouds, bill=bill, deprioritized=latched
     )
     allowed = {
         each.name
