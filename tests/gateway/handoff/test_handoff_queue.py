@@ -324,13 +324,13 @@ def test_no_two_writers_pass_the_limit_together(place: Place) -> None:
 
 _WRITER = """
 import asyncio
-from sovctl.gateway.handoff.case import Case, new_id
+from sovctl.gateway.handoff.case import HandoffCase, new_id
 from sovctl.gateway.handoff.queue import Queue
 
 async def main():
     queue = Queue(await tables())
     while True:
-        made = Case(new_id(), "r", "o", "retail", "m", "chat.completions", "ab" * 32, 1, (), {}, 100, 500)
+        made = HandoffCase(new_id(), "r", "o", "retail", "m", "chat.completions", "ab" * 32, 1, (), {}, 100, 500)
         await queue.add(made, most_open=10_000, tell=True)
         print(made.id, flush=True)
 
