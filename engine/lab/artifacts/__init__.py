@@ -1,1 +1,1 @@
-"""Packages, images and models that a lab is built from."""
+"""Inputs of a lab: images, packages, wheels and models."""

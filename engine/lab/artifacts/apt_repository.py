@@ -1,8 +1,8 @@
-"""The lab's apt repository: a flat folder of packages with a signed index, as a closed site would serve it.
+"""Apt repository of a lab: a flat folder of packages with a signed index, as on a closed site.
 
     www/apt/  *.deb  Packages  Packages.gz  Release  InRelease
 
-The signing key belongs to this machine's cache and signs nothing else.
+The signing key is in the cache of this machine, and is used only for this repository.
 """
 
 from __future__ import annotations
@@ -26,19 +26,16 @@ _INDEXES = ("Packages", "Packages.gz")
 
 
 def ensure_repository(name: str, packages: Iterable[Path]) -> Path:
-    """A signed repository, made when the cache has none of that name.
+    """Return the folder of a signed repository; create it if the cache lacks it.
 
     Args:
-        name: says what it is made from, so that another content has another name.
-        packages: the .deb files; linked, not copied, where the file system allows.
-
-    Returns:
-        Its folder.
+        name: contains a digest of the contents.
+        packages: .deb files. They are linked if the file system allows, else copied.
     """
     target = layout.cache_folder() / name
     if target.exists():
         return target
-    public_key()  # the key itself, where there is none yet
+    public_key()  # creates the key if absent
     folder = layout.cache_folder() / ".making-repository"
     mounts.remove_tree(folder)
     folder.mkdir(parents=True)
@@ -62,7 +59,7 @@ def ensure_repository(name: str, packages: Iterable[Path]) -> Path:
 
 
 def release_text(folder: Path, *, date: str) -> str:
-    """The Release file of a flat repository (Debian wiki, RepositoryFormat).
+    """Return the Release file of a flat repository (Debian wiki, RepositoryFormat).
 
     Args:
         date: RFC 5322, GMT.
@@ -81,7 +78,7 @@ def release_text(folder: Path, *, date: str) -> str:
 
 
 def public_key() -> str:
-    """The signing key's public half, ASCII-armoured; the key is made when the cache has none."""
+    """Return the public signing key, ASCII-armoured; create the key if absent."""
     home = layout.cache_folder() / "gnupg"
     if not (home / "pubring.kbx").exists():
         shutil.rmtree(home, ignore_errors=True)
@@ -90,7 +87,7 @@ def public_key() -> str:
         unfinished.mkdir(parents=True, mode=0o700)
         run(
             [*_gpg(unfinished), "--passphrase", "", "--quick-generate-key", KEY_NAME, "ed25519", "sign", "never"],
-            purpose="make the repository's signing key",
+            purpose="create the repository's signing key",
         )
         _stop_agent(unfinished)
         unfinished.rename(home)
@@ -105,5 +102,5 @@ def _gpg(home: Path | None = None) -> list[str]:
 
 
 def _stop_agent(home: Path) -> None:
-    """gpg starts an agent that would outlive us."""
+    """Stop the agent that gpg started, because it would outlive this process."""
     run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], purpose="stop the signing agent")

@@ -1,6 +1,6 @@
-"""Where the lab gets Debian packages from: the mirror this machine already uses, or Debian's own.
+"""Debian mirror for the lab's image and packages: the mirror that this machine uses, or Debian's default mirror.
 
-Only read here; the nodes never see it. On a machine that is not Debian the documented fallback is used.
+Nodes have no access to it. A machine without Debian 12 sources uses the default mirror.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ from sovctl.support.errors import MissingTool
 
 from ..linux.process import LabFailure, run
 
-SUITE = "bookworm"  # Debian 12: its Python 3.11 is the one the CPU build of torch at hand is made for
+SUITE = "bookworm"  # Debian 12 has Python 3.11, which the CPU build of torch requires
 FALLBACK = "http://deb.debian.org/debian"  # https://www.debian.org/mirror/list, "redirects to a close mirror"
 FALLBACK_SECURITY = "http://deb.debian.org/debian-security"
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
-# What this machine's apt was told about reaching its mirror has to hold for the lab's image too.
-_CARRIED = ("Acquire::http::Proxy", "Acquire::https::Proxy", "Acquire::Check-Valid-Until", "Acquire::Check-Date")
+# Settings of this machine's apt that also apply to the lab's image.
+_COPIED_SETTINGS = (
+    "Acquire::http::Proxy",
+    "Acquire::https::Proxy",
+    "Acquire::Check-Valid-Until",
+    "Acquire::Check-Date",
+)
 
 
 @dataclass(frozen=True)
@@ -32,19 +37,19 @@ class Mirror:
 
     @property
     def main(self) -> str:
-        """URI of the suite itself, for debootstrap."""
+        """URI of the main suite, for debootstrap."""
         return self.entries[0][0]
 
     def sources(self) -> str:
-        """One-line sources for the image while it is being made."""
+        """Return one-line sources for the creation of the image."""
         return "".join(f"deb [signed-by={KEYRING}] {uri} {suite} main\n" for uri, suite in self.entries)
 
 
 def find(override: str | None = None) -> Mirror:
-    """The mirror to use.
+    """Return the mirror to use.
 
     Args:
-        override: URI of a Debian mirror; its security archive is expected beside it as `<uri>-security`.
+        override: URI of a Debian mirror, with its security archive at `<uri>-security`.
     """
     if override:
         base = override.rstrip("/")
@@ -60,7 +65,7 @@ def _mirror(main: str, security: str) -> Mirror:
 
 
 def _targets() -> str:
-    """What apt has configured, as "URI SUITE COMPONENT ORIGIN" lines; empty without apt."""
+    """Return the configured sources of apt as "URI SUITE COMPONENT ORIGIN" lines; empty without apt."""
     form = "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)"
     try:
         return run(
@@ -72,10 +77,10 @@ def _targets() -> str:
 
 
 def parse_targets(text: str) -> set[tuple[str, str]]:
-    """(URI, suite) of the Debian 12 sources among apt's index targets.
+    """Return (URI, suite) of the Debian 12 sources in apt's index targets.
 
-    Others publish `bookworm main` too; only Debian's own Release files say `Origin: Debian`. What is not fetched over
-    HTTP (a list of mirrors, as cloud images have, or a disc) debootstrap cannot use.
+    Other publishers have `bookworm main` too, but not `Origin: Debian`. debootstrap requires HTTP, so lists of mirrors
+    (on cloud images) and discs are ignored.
     """
     suites = {SUITE, f"{SUITE}-updates", f"{SUITE}-security"}
     found = set()
@@ -87,18 +92,18 @@ def parse_targets(text: str) -> set[tuple[str, str]]:
 
 
 def apt_options() -> list[str]:
-    """`-o` options that carry this machine's way to its mirror."""
-    found = {name: _setting(name) for name in _CARRIED}
+    """Return `-o` options with the settings of this machine's apt for its mirror."""
+    found = {name: _setting(name) for name in _COPIED_SETTINGS}
     return [word for name, value in found.items() if value for word in ("-o", f"{name}={value}")]
 
 
 def environment() -> dict[str, str]:
-    """The same for debootstrap, which asks wget and not apt."""
+    """Return the same settings as environment for debootstrap, which uses wget instead of apt."""
     found = {f"{scheme}_proxy": _setting(f"Acquire::{scheme}::Proxy") for scheme in ("http", "https")}
     return {name: value for name, value in found.items() if value}
 
 
 def _setting(name: str) -> str:
-    """One of this machine's apt settings; empty when it is not set."""
+    """Return a setting of this machine's apt; empty if unset."""
     done = subprocess.run(["apt-config", "shell", "value", name], capture_output=True, text=True, check=False)
     return done.stdout.strip().partition("=")[2].strip("'") if done.returncode == 0 else ""

@@ -1,7 +1,7 @@
-"""The stand-in GPU packages: the real names, versions and dependencies, with stand-in programs inside.
+"""Packages of simulated GPU software, with the names, versions and dependencies of the real packages.
 
-Built with dpkg-deb, the same bytes every time, in every version that the lab offers. Description and files say
-`simulated`. Fabric manager does not depend on a driver version, exactly like the real one, so that the two can differ.
+They are built reproducibly with dpkg-deb, in all versions of the lab. Description and files contain `simulated`. Fabric
+manager does not depend on a driver version, as the real package, so that their versions can differ.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ UNITS = "usr/lib/systemd/system"
 DRIVER_UNIT = "sovctl-lab-driver.service"
 DRIVER_VERSIONS = ("580.126.20", "580.173.02")
 DCGM_VERSIONS = ("4.5.2", "4.6.0")
-_EPOCH_S = 1_767_225_600  # 2026-01-01T00:00:00Z: every file's time, so that a rebuild gives the same bytes
+_EPOCH_S = 1_767_225_600  # 2026-01-01T00:00:00Z, the time of all files, for reproducible builds
 _MAINTAINER = "sovctl lab <lab@sovctl.example>"
 _NOTICE = (
-    "simulated: a stand-in of the sovctl lab, with the name and version of a real package and none of its contents."
+    "simulated: a package of the sovctl lab with the name and version of a real package, and none of its contents."
 )
 
 _PROGRAM = """\
@@ -37,7 +37,7 @@ _PROGRAM = """\
 import signal
 import sys
 
-signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `nvidia-smi | head` ends quietly
+signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `nvidia-smi | head` exits without error
 sys.path.insert(0, "/usr/lib/sovctl-lab")
 from sovctl.engine.lab.standins.{module} import {function}
 
@@ -67,8 +67,8 @@ Type=oneshot
 RemainAfterExit=yes
 ExecStart=/usr/lib/sovctl-lab/load-driver
 """
-# The packaged daemons start anew after an upgrade when they ran or are meant to (what dh_installsystemd makes); a start
-# that fails, as fabric manager's beside another driver, does not fail the installation.
+# Packaged daemons restart after an upgrade if they run or are enabled (as by dh_installsystemd). A failed start, for
+# example of fabric manager with another driver, does not fail the installation.
 _AFTER_INSTALL = """\
 #!/bin/sh
 set -e
@@ -91,9 +91,9 @@ _ENABLE = "systemctl -q enable {unit}; systemctl restart {unit} || true"
 
 @dataclass(frozen=True)
 class StandIn:
-    """One stand-in package in one version.
+    """One package in one version.
 
-    `files` and `modules` are laid under /, `programs` are made from a module's function.
+    `files` and `modules` are installed below /. Each of `programs` calls a function of a module.
     """
 
     name: str
@@ -104,22 +104,22 @@ class StandIn:
     modules: tuple[str, ...] = ()
     """Files of `standins/`."""
     programs: dict[str, tuple[str, str, str]] = field(default_factory=dict)
-    """Path to (module, function, arguments)."""
+    """(module, function, arguments) by path."""
     files: dict[str, str] = field(default_factory=dict)
-    """Path to text."""
+    """Text by path."""
     links: dict[str, str] = field(default_factory=dict)
-    """Path to what it points at."""
+    """Target by path."""
     after_install: str = ""
     before_removal: str = ""
 
     @property
     def file_name(self) -> str:
-        """As a repository names it: without the epoch."""
+        """File name in a repository, without the epoch of the version."""
         return f"{self.name}_{self.version.rpartition(':')[2]}_amd64.deb"
 
 
 def packages() -> list[StandIn]:
-    """Every stand-in package in every version."""
+    """Return all packages in all versions."""
     found = []
     for upstream in DRIVER_VERSIONS:
         found += _driver_family(upstream)
@@ -198,7 +198,7 @@ def _dcgm(upstream: str) -> StandIn:
 
 
 def _daemon(package: StandIn, *, unit: str, program: str, is_enabled: bool) -> StandIn:
-    """The package with a unit for its daemon, enabled from the start or not, as the real package does."""
+    """Return the package with a unit for its daemon, enabled at installation as by the real package."""
     text = _DAEMON_UNIT.format(description=package.summary, program=program)
     return replace(
         package,
@@ -209,21 +209,21 @@ def _daemon(package: StandIn, *, unit: str, program: str, is_enabled: bool) -> S
 
 
 def contents(package: StandIn) -> dict[str, tuple[bytes, int]]:
-    """Every file of a package: path to content and permission bits."""
-    laid: dict[str, tuple[bytes, int]] = {}
+    """Return the files of a package: content and permission bits by path."""
+    files: dict[str, tuple[bytes, int]] = {}
     for name in package.modules:
-        laid[f"{MODULES}/{name}"] = ((STANDINS / name).read_bytes(), 0o644)
+        files[f"{MODULES}/{name}"] = ((STANDINS / name).read_bytes(), 0o644)
     for path, (module, function, arguments) in package.programs.items():
         text = _PROGRAM.format(notice=_NOTICE, module=module, function=function, arguments=arguments)
-        laid[path] = (text.encode(), 0o755)
+        files[path] = (text.encode(), 0o755)
     for path, text in package.files.items():
-        laid[path] = (text.encode(), 0o644)
-    laid[f"usr/share/doc/{package.name}/README.simulated"] = (f"{_NOTICE}\n".encode(), 0o644)
-    return laid
+        files[path] = (text.encode(), 0o644)
+    files[f"usr/share/doc/{package.name}/README.simulated"] = (f"{_NOTICE}\n".encode(), 0o644)
+    return files
 
 
 def control(package: StandIn) -> dict[str, tuple[str, int]]:
-    """The files of its DEBIAN folder."""
+    """Return the files of the DEBIAN folder of a package."""
     fields = {
         "Package": package.name,
         "Version": package.version,
@@ -237,7 +237,7 @@ def control(package: StandIn) -> dict[str, tuple[str, int]]:
     sums = {path: hashlib.md5(data, usedforsecurity=False).hexdigest() for path, (data, _) in contents(package).items()}
     files = {
         "control": ("".join(f"{name}: {value}\n" for name, value in fields.items()), 0o644),
-        "md5sums": ("".join(f"{sums[path]}  {path}\n" for path in sorted(sums)), 0o644),  # what dpkg --verify reads
+        "md5sums": ("".join(f"{sums[path]}  {path}\n" for path in sorted(sums)), 0o644),  # for dpkg --verify
     }
     if package.after_install:
         files["postinst"] = (_AFTER_INSTALL.format(steps=package.after_install), 0o755)
@@ -247,7 +247,7 @@ def control(package: StandIn) -> dict[str, tuple[str, int]]:
 
 
 def set_digest() -> str:
-    """What the whole set is made from, as 16 hex digits."""
+    """Return a digest of all packages, 16 hex digits."""
     described = [
         [
             package.name,
@@ -261,7 +261,7 @@ def set_digest() -> str:
 
 
 def ensure_packages() -> Path:
-    """The folder with every stand-in package, built when the cache has none."""
+    """Return the folder with all packages; build them if the cache lacks it."""
     target = layout.cache_folder() / f"standins-{set_digest()}"
     if target.exists():
         return target
@@ -277,28 +277,24 @@ def ensure_packages() -> Path:
 
 
 def build(package: StandIn, tree: Path, pool: Path) -> Path:
-    """Lay a package's files into `tree` and pack them into `pool`.
-
-    Returns:
-        The .deb file.
-    """
+    """Write the files of a package to `tree`, and return its .deb file, built in `pool`."""
     for path, (data, mode) in contents(package).items():
-        _lay(tree / path, data, mode)
+        _write(tree / path, data, mode)
     for name, (text, mode) in control(package).items():
-        _lay(tree / "DEBIAN" / name, text.encode(), mode)
-    for path, pointed_at in package.links.items():
+        _write(tree / "DEBIAN" / name, text.encode(), mode)
+    for path, link_target in package.links.items():
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
-        (tree / path).symlink_to(pointed_at)
+        (tree / path).symlink_to(link_target)
     target = pool / package.file_name
     run(
         ["dpkg-deb", "--root-owner-group", "-Zgzip", "--build", tree, target],
-        purpose=f"build the stand-in package {package.name}",
+        purpose=f"build the simulated package {package.name}",
         environment={"SOURCE_DATE_EPOCH": str(_EPOCH_S)},
     )
     return target
 
 
-def _lay(path: Path, data: bytes, mode: int) -> None:
+def _write(path: Path, data: bytes, mode: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     path.chmod(mode)

@@ -1,4 +1,4 @@
-"""The models that the lab's site serves: our own small echo model, with the manifest a node checks every file by."""
+"""Models of a lab: a small echo model, with the manifest for the verification of its files."""
 
 from __future__ import annotations
 
@@ -15,19 +15,16 @@ MANIFEST = "MANIFEST"
 
 
 def manifest_text(digests: Mapping[str, str]) -> str:
-    """The MANIFEST of a model.
+    """Return the MANIFEST of a model: lines of `sha256  path`, sorted by path, for sha256sum(1) -c.
 
     Args:
         digests: SHA-256 in hex by path relative to the model's folder.
-
-    Returns:
-        Lines of `sha256  path`, sorted by path; what sha256sum(1) -c reads.
     """
     return "".join(f"{digests[path]}  {path}\n" for path in sorted(digests))
 
 
 def digests_below(folder: Path) -> dict[str, str]:
-    """SHA-256 in hex of every file below `folder` but its MANIFEST, by relative path."""
+    """Return the SHA-256 in hex of all files below `folder` except MANIFEST, by relative path."""
     found = {}
     for file in folder.rglob("*"):
         if file.is_file() and file.name != MANIFEST:
@@ -37,13 +34,13 @@ def digests_below(folder: Path) -> dict[str, str]:
 
 
 def publish(folder: Path, *, source: Path = ECHO_MODEL) -> None:
-    """Lay the model and its MANIFEST into `folder`.
+    """Copy the model to `folder` and write its MANIFEST.
 
-    One that is there and whole is left alone: a node may be reading it.
+    A complete copy is not replaced, because a node may be reading it.
     """
     manifest = manifest_text(digests_below(source))
-    laid = folder / MANIFEST
-    if laid.exists() and laid.read_text() == manifest == manifest_text(digests_below(folder)):
+    existing = folder / MANIFEST
+    if existing.exists() and existing.read_text() == manifest == manifest_text(digests_below(folder)):
         return
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(source, folder)

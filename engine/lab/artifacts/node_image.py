@@ -1,8 +1,7 @@
-"""The nodes' image: Debian 12 made once with debootstrap, packed as squashfs, kept in the cache.
+"""Image of the nodes: Debian 12, installed with debootstrap, as squashfs in the cache.
 
-Its name holds the digest of its recipe, so that another recipe makes another image and an unfinished one is never
-taken for whole. What a site installs (chrony, nftables, python3-venv, drivers) is not in it: `sovctl apply` brings
-that from the lab's repository, like on a real site.
+Its name contains the digest of its recipe. The file appears only when it is complete. The image does not contain the
+packages that `sovctl apply` installs from the lab's repository (chrony, nftables, python3-venv, drivers).
 """
 
 from __future__ import annotations
@@ -38,41 +37,40 @@ _MASKED = (
     "getty.target",
     "console-getty.service",
     "systemd-resolved.service",
-    "systemd-networkd.service",  # a node's addresses are the lab's
+    "systemd-networkd.service",  # the lab configures the addresses of nodes
     "systemd-networkd.socket",
     "apt-daily.timer",
     "apt-daily-upgrade.timer",
 )
-_RECIPE = 1  # raise it when the steps below change
+_RECIPE = 1  # increase it with each change of the steps below
 _NO_SERVICES = (
-    "#!/bin/sh\nexit 101\n"  # policy-rc.d: nothing is started while the image is made (deb-systemd-invoke(1p))
+    "#!/bin/sh\nexit 101\n"  # policy-rc.d: start no services during the creation of the image (deb-systemd-invoke(1p))
 )
 
 Progress = Callable[[str], None]
 
 
 def architecture() -> str:
-    """Debian's name of this machine's architecture."""
+    """Return Debian's name of this machine's architecture."""
     return {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 
 
 def image_name() -> str:
-    """File name of the image that this version makes."""
+    """Return the file name of the image of this version."""
     recipe = [_RECIPE, mirror.SUITE, architecture(), list(PACKAGES), list(_MASKED), layout.USER]
     return f"image-{digest(recipe)[:16]}.squashfs"
 
 
 def image_file() -> Path:
-    """Where the image is, or will be."""
+    """Return the path of the image, which may not exist."""
     return layout.cache_folder() / image_name()
 
 
 def ensure_image(*, mirror_uri: str | None, progress: Progress) -> Path:
-    """The image, made when the cache has none (about two minutes on two cores).
+    """Return the image; create it if the cache lacks it (about two minutes on two cores).
 
     Raises:
-        LabFailure: the mirror cannot be reached, or a step failed; nothing is left but a folder that the next run
-            clears.
+        LabFailure: the mirror is unreachable, or a step failed. The next call removes the temporary folder.
     """
     target = image_file()
     if target.exists():
@@ -82,7 +80,7 @@ def ensure_image(*, mirror_uri: str | None, progress: Progress) -> Path:
     mounts.remove_tree(folder)
     folder.mkdir(parents=True)
     root = folder / "root"
-    progress(f"making the node image (Debian 12, {len(PACKAGES)} packages and what they need)")
+    progress(f"creating the node image (Debian 12, {len(PACKAGES)} packages and their dependencies)")
     run(
         [
             "debootstrap",
@@ -93,18 +91,18 @@ def ensure_image(*, mirror_uri: str | None, progress: Progress) -> Path:
             root,
             source.main,
         ],
-        purpose="make the node image",
+        purpose="create the node image",
         environment=mirror.environment(),
     )
-    _bring_up_to_date(root, source)
-    _shape(root)
+    _upgrade(root, source)
+    _configure(root)
     pack(root, target)
     mounts.remove_tree(folder)
     return target
 
 
 def pack(root: Path, target: Path) -> None:
-    """Pack a tree as `target`, which appears only when it is whole."""
+    """Create the squashfs `target` from a tree. The file appears only when it is complete."""
     unfinished = target.with_name(f".{target.name}")
     unfinished.unlink(missing_ok=True)
     run(
@@ -122,7 +120,7 @@ def pack(root: Path, target: Path) -> None:
             "var/lib/apt/lists",
             "var/cache/apt",
         ],
-        purpose="pack an image",
+        purpose="create an image file",
     )
     with unfinished.open("rb") as file:
         os.fsync(file.fileno())
@@ -131,15 +129,15 @@ def pack(root: Path, target: Path) -> None:
 
 
 def within(root: Path) -> list[str]:
-    """The words before a command that is to run with `root` as its root, with this machine's network.
+    """Return the command prefix that runs a command with the root folder `root`, and the network of this machine.
 
-    Its /proc lives in a mount namespace of its own, so that nothing stays mounted when we are killed.
+    Its /proc is in a separate mount namespace, so that no mount remains if this process is killed.
     """
     return ["unshare", "--mount", "--pid", "--fork", "--kill-child", f"--root={root}", "--mount-proc", "--"]
 
 
 def apt(root: Path, *words: str, purpose: str) -> str:
-    """Run apt-get in `root`, with this machine's way to the mirror."""
+    """Run apt-get in `root`, with the apt settings of this machine for its mirror."""
     (root / "etc/resolv.conf").write_bytes(Path("/etc/resolv.conf").read_bytes())
     return run(
         [*within(root), "apt-get", "-q", "-y", *mirror.apt_options(), "-o", "Dpkg::Use-Pty=0", *words],
@@ -149,7 +147,7 @@ def apt(root: Path, *words: str, purpose: str) -> str:
 
 
 def prepare_apt(root: Path, source: mirror.Mirror) -> None:
-    """Point a tree at the mirror, start no services in it, and fetch the package lists."""
+    """Configure the mirror in a tree, disable the start of services, and fetch the package lists."""
     for old in (root / "etc/apt/sources.list.d").glob("*"):
         old.unlink()
     keyring = root / str(mirror.KEYRING).lstrip("/")
@@ -162,21 +160,21 @@ def prepare_apt(root: Path, source: mirror.Mirror) -> None:
     apt(root, "update", purpose="fetch the package lists")
 
 
-def _bring_up_to_date(root: Path, source: mirror.Mirror) -> None:
+def _upgrade(root: Path, source: mirror.Mirror) -> None:
     prepare_apt(root, source)
-    apt(root, "upgrade", purpose="bring the image up to date")
+    apt(root, "upgrade", purpose="upgrade the image")
 
 
-def _shape(root: Path) -> None:
-    """What makes it a lab node rather than a bare Debian."""
+def _configure(root: Path) -> None:
+    """Configure a Debian tree as a lab node."""
     (root / "usr/sbin/policy-rc.d").unlink()
     for key in (root / "etc/ssh").glob("ssh_host_*"):
         key.unlink()
-    (root / "etc/machine-id").write_text("")  # every node gets its own
+    (root / "etc/machine-id").write_text("")  # `node.make_disk` writes one for each node
     (root / "etc/resolv.conf").write_text("")
     (root / "etc/apt/sources.list").write_text("")
     (root / "etc/apt/sources.list.d/debian.sources").write_text(
-        "# The lab has no way to Debian's mirrors; sovctl apply replaces this file by the site's repository.\n"
+        "# The lab has no access to Debian's mirrors; sovctl apply replaces this file by the site's repository.\n"
     )
     for unit in _MASKED:
         link = root / "etc/systemd/system" / unit
@@ -194,5 +192,5 @@ def _shape(root: Path) -> None:
     )
     (root / "etc/sovctl-simulated").write_text(
         "simulated: this machine is a node of a sovctl lab. Its operating system, services, packages and network are\n"
-        "real; its GPUs, NVLink, network adapters, firmware and product names are stand-ins without hardware.\n"
+        "real; its GPUs, NVLink, network adapters, firmware and product names are simulated.\n"
     )

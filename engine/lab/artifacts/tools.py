@@ -1,9 +1,8 @@
-"""What is fetched from Debian beyond the image, in one go: packages for the lab's repository, and the controller's
-own tools.
+"""Debian packages for the lab's repository, and tools for the lab's services.
 
-The repository gets the packages below and whatever they need on top of the image, as the node itself would resolve
-it. The tools (a real chronyd, a simulated InfiniBand fabric with a real subnet manager) are installed into a layer
-that the lab's services run from, so that nothing is installed on, and no service started on, this machine.
+The repository contains the packages below and their dependencies that are not in the image, as apt on a node resolves
+them. The tools (chronyd, ibsim, opensm) are installed into a layer over the image, which the lab's services use, so
+that nothing is installed or started on this machine.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from . import node_image as image
 from .node_image import Progress
 
 SITE_PACKAGES = (
-    "acl",  # Ansible's `become` hands files to an unprivileged user with it
+    "acl",  # Ansible's `become` uses it to share files with an unprivileged user
     "chrony",
     "infiniband-diags",
     "libgomp1",
@@ -35,21 +34,21 @@ SITE_PACKAGES = (
     "rdma-core",
 )
 TOOL_PACKAGES = ("chrony", "ibsim-utils", "infiniband-diags", "libumad2sim0", "opensm")
-_RECIPE = 1  # raise it when the steps below change
+_RECIPE = 1  # increase it with each change of the steps below
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """What the cache holds."""
+    """Packages and tools in the cache."""
 
     packages: Path
     """Folder of .deb files."""
     tools: Path
-    """Squashfs layer for over the image."""
+    """Squashfs layer to mount over the image."""
 
 
 def fetched() -> Fetched:
-    """Where the two are, or will be."""
+    """Return the paths of packages and tools, which may not exist."""
     recipe = [_RECIPE, image.image_name(), list(SITE_PACKAGES), list(TOOL_PACKAGES)]
     name = digest(recipe)[:16]
     cache = layout.cache_folder()
@@ -57,13 +56,13 @@ def fetched() -> Fetched:
 
 
 def ensure_fetched(base: Path, *, mirror_uri: str | None, progress: Progress) -> Fetched:
-    """The packages and the tools, fetched when the cache lacks either (about half a minute).
+    """Return packages and tools; fetch them if the cache lacks one of them (about half a minute).
 
     Args:
         base: the image.
 
     Raises:
-        LabFailure: the mirror cannot be reached, or a package cannot be resolved.
+        LabFailure: the mirror is unreachable, or a package cannot be resolved.
     """
     wanted = fetched()
     if wanted.packages.exists() and wanted.tools.exists():
@@ -72,7 +71,7 @@ def ensure_fetched(base: Path, *, mirror_uri: str | None, progress: Progress) ->
     mounts.remove_tree(folder)
     mounts.mount_image(base, folder / "image")
     root = mounts.mount_overlay(folder / "node", [folder / "image"])
-    progress(f"fetching {len(SITE_PACKAGES)} Debian packages and what they need")
+    progress(f"fetching {len(SITE_PACKAGES)} Debian packages and their dependencies")
     image.prepare_apt(root, mirror.find(mirror_uri))
     image.apt(
         root,
@@ -85,7 +84,7 @@ def ensure_fetched(base: Path, *, mirror_uri: str | None, progress: Progress) ->
     pool = folder / "packages"
     pool.mkdir()
     for package in (root / "var/cache/apt/archives").glob("*.deb"):
-        # apt writes an epoch's colon as %3a; the name in a repository leaves the epoch out (Debian policy 5.6.12).
+        # apt writes the colon of an epoch as %3a; file names in a repository omit the epoch (Debian policy 5.6.12).
         name, version, rest = package.name.split("_", 2)
         shutil.copy2(package, pool / f"{name}_{version.rpartition('%3a')[2]}_{rest}")
     sync_folder(pool)

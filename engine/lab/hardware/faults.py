@@ -1,7 +1,7 @@
-"""Breaking a node on purpose, and mending it; what can be broken is in `fault_table`.
+"""Injects faults of `fault_table` into a running node, and clears them.
 
-A fault changes the facts file of a running node; clearing it puts the healthy values back and leaves every other fault
-where it is. Edits made by hand elsewhere in the file stay.
+A fault changes the facts file of the node. Clearing it restores the healthy values, and keeps other faults and manual
+edits of other values.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ DEFAULT_INDEX = 3
 
 
 def fault_named(name: str) -> Fault:
-    """The fault of that name.
+    """Return the fault with a name.
 
     Raises:
-        InputError: there is none.
+        InputError: no fault has this name.
     """
     for fault in FAULTS:
         if fault.name == name:
@@ -40,29 +40,31 @@ def fault_named(name: str) -> Fault:
 
 
 def with_fault(facts: Facts, fault: Fault, index: int) -> Facts:
-    """The facts with a fault added.
+    """Return the facts with a fault added.
 
     Args:
-        index: of the GPU or adapter; of no meaning for a fault of the node.
+        index: of the GPU or adapter; ignored for a fault of the node.
 
     Raises:
-        InputError: the node has no such part.
+        InputError: the node has no such device.
     """
     changed = copy.deepcopy(facts)
-    index = _meant(fault, index)
+    index = _index_of(fault, index)
     for path, value in fault.changes.items():
-        _set(changed, _full(facts, fault, index, path), copy.deepcopy(value))
+        _set(changed, _full_path(facts, fault, index, path), copy.deepcopy(value))
     entry = {"name": fault.name, "index": index}
-    changed["faults"] = [each for each in facts["faults"] if each != entry] + [entry]  # the last one's values hold
+    changed["faults"] = [each for each in facts["faults"] if each != entry] + [
+        entry
+    ]  # the fault that was injected last determines shared values
     return changed
 
 
 def without_fault(facts: Facts, healthy: Facts, fault: Fault, index: int) -> Facts:
-    """The facts with a fault taken away: its values are the healthy ones again, unless another fault sets them."""
+    """Return the facts without a fault: its values are the healthy ones, unless another fault sets them."""
     changed = copy.deepcopy(facts)
-    index = _meant(fault, index)
+    index = _index_of(fault, index)
     for path in fault.changes:
-        full = _full(facts, fault, index, path)
+        full = _full_path(facts, fault, index, path)
         _set(changed, full, copy.deepcopy(_get(healthy, full)))
     changed["faults"] = [each for each in facts["faults"] if each != {"name": fault.name, "index": index}]
     for each in list(changed["faults"]):
@@ -71,17 +73,17 @@ def without_fault(facts: Facts, healthy: Facts, fault: Fault, index: int) -> Fac
 
 
 def active(lab: Lab, node: LabNode) -> list[tuple[str, int]]:
-    """Name and index of the faults that a node has now, in the order in which they were set."""
+    """Return name and index of the injected faults of a node, in the order of injection."""
     return [(each["name"], each["index"]) for each in _read(lab, node)["faults"]]
 
 
 def set_fault(lab: Lab, node: LabNode, fault: Fault, *, index: int = DEFAULT_INDEX) -> None:
-    """Break a running node."""
+    """Inject a fault into a running node."""
     _write(lab, node, with_fault(_read(lab, node), fault, index))
 
 
 def clear_fault(lab: Lab, node: LabNode, fault: Fault | None, *, index: int = DEFAULT_INDEX) -> None:
-    """Mend a running node: one fault, or all of them when `fault` is None."""
+    """Clear a fault of a running node; all faults if `fault` is None."""
     facts, healthy = _read(lab, node), hardware.facts(lab.name, node)
     wanted = [(fault, index)] if fault else [(fault_named(name), at) for name, at in active(lab, node)]
     for each, at in wanted:
@@ -95,37 +97,37 @@ def _read(lab: Lab, node: LabNode) -> Facts:
         found: Facts = json.loads(file.read_text())
     except (OSError, ValueError) as error:
         raise LabFailure(
-            f"the hardware facts of {node.name} cannot be read ({error})", hint="sovctl lab down, then up"
+            f"the hardware facts of {node.name} are unreadable ({error})", hint="sovctl lab down, then up"
         ) from None
     return found
 
 
 def _write(lab: Lab, node: LabNode, facts: Facts) -> None:
-    """Lay the facts and have the node show them."""
+    """Write the facts, and restart the units that present them."""
     write_atomic(lab.root(node) / FACTS_FILE, hardware.text(facts))
     pid = init_process(cgroup.members(lab.machine(node)))
     units = [unit for unit in (board_files.UNIT, DRIVER_UNIT) if (lab.root(node) / UNITS / unit).exists()]
     run(
         ["nsenter", f"--target={pid}", "--all", "systemctl", "try-restart", *units],
-        purpose=f"show {node.name} its changed hardware",
+        purpose=f"present the changed hardware of {node.name}",
         timeout_s=60,
     )
     if facts["nics"]:
-        fabric.follow(lab, node)
+        fabric.update(lab, node)
 
 
-def _meant(fault: Fault, index: int) -> int:
-    """A fault of the node has no index; 0 stands for it, so that it is there once."""
+def _index_of(fault: Fault, index: int) -> int:
+    """Return the index of a fault; 0 for a fault of the node, which has no index."""
     return 0 if fault.target is FaultTarget.NODE else index
 
 
-def _full(facts: Facts, fault: Fault, index: int, path: str) -> list[str | int]:
+def _full_path(facts: Facts, fault: Fault, index: int, path: str) -> list[str | int]:
     words: list[str | int] = list(path.split("."))
     if fault.target is FaultTarget.NODE:
         return words
     count = len(facts[fault.target.value])
     if count == 0:
-        raise InputError(f"expected a node that has a {fault.target.name.lower()}, got one without", where="NODE")
+        raise InputError(f"this node has no {fault.target.name.lower()}", where="NODE")
     if not 0 <= index < count:
         raise InputError(f"expected an index of 0 to {count - 1}, got {index}", where="--index")
     return [fault.target.value, index, *words]

@@ -1,10 +1,10 @@
-"""The lab's InfiniBand: a simulated fabric (ibsim) with a real subnet manager (opensm) and the real diagnostic tools.
+"""InfiniBand fabric of a lab: a simulated fabric (ibsim), with a subnet manager (opensm) and diagnostic tools.
 
-Both come from Debian and run beside the controller. The fabric is built like a DGX SuperPOD in small: every adapter of
-a node hangs on the leaf switch of its own rail, and every leaf on every spine. A link that is cut on a node
-(`sovctl lab fault n1 ib-link-down`) is cut here too, and the subnet manager sees it.
+They are Debian packages and run in the controller's namespace. The topology is that of a small DGX SuperPOD: each
+adapter of a node is connected to the leaf switch of its rail, and each leaf to each spine. A fault of a link on a node
+(`sovctl lab fault n1 ib-link-down`) also changes the fabric.
 
-Debian 12's ibsim knows link speeds up to HDR, so the tools say 4X 53.125 Gbps where the adapters' own sysfs says NDR.
+ibsim of Debian 12 supports link speeds up to HDR, so the tools print 4X 53.125 Gbps for adapters with NDR in sysfs.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from ..standins.board import FACTS_FILE
 from . import inventory as hardware
 from .inventory import Facts
 
-FOLDER = "run/sovctl-lab-fabric"  # below the root of the controller's tools
+FOLDER = "run/sovctl-lab-fabric"  # below the root of the lab's services
 NETWORK_FILE = "network"
 CONTROL_FILE = "control"
 SIMULATOR_READY = "Network simulator ready"
 SUBNET_READY = "SUBNET UP"
 MANAGER = "subnet-manager"
-_MANAGER_GUID = "02000000000000ff"  # invented: the local bit is set
+_MANAGER_GUID = "02000000000000ff"  # a locally administered GUID
 SPINES = 2
-_SWITCH_PORTS = 40  # as many as an HDR switch has (Quantum QM8700)
+_SWITCH_PORTS = 40  # ports of an HDR switch (Quantum QM8700)
 _FIRST_UPLINK = 33
 _SPEED = "4xHDR"
 _TOOL_LIMIT_S = 60
-# What turns a tool's calls to the InfiniBand driver into calls to the simulator; ibsim-run(1) does the same.
+# Redirects calls of the InfiniBand driver to the simulator, as ibsim-run(1) does.
 _PRELOAD = "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so"
 
 # One port of a cable: device and port number.
@@ -44,15 +44,15 @@ End = tuple[str, int]
 
 
 def adapter(node: LabNode, nic: Facts) -> str:
-    """A node's adapter as the fabric calls it."""
+    """Return the name of a node's adapter in the fabric."""
     return f"{node.name}-{nic['name']}"
 
 
 def cables(nodes: dict[LabNode, list[Facts]]) -> list[tuple[End, End]]:
-    """Every cable, the leaf's end first.
+    """Return all cables, with the end at the leaf first.
 
     Args:
-        nodes: the adapters of each node.
+        nodes: adapters by node.
     """
     found: list[tuple[End, End]] = []
     rails = sorted({nic["rail"] for nics in nodes.values() for nic in nics})
@@ -67,7 +67,7 @@ def cables(nodes: dict[LabNode, list[Facts]]) -> list[tuple[End, End]]:
 
 
 def network_text(nodes: dict[LabNode, list[Facts]]) -> str:
-    """The fabric as ibsim reads it: what ibnetdiscover(8) prints."""
+    """Return the topology in the format of ibnetdiscover(8), for ibsim."""
     guids = {adapter(node, nic): nic["guid"] for node, nics in nodes.items() for nic in nics}
     guids[MANAGER] = _MANAGER_GUID
     ports: dict[str, list[tuple[int, End]]] = {}
@@ -87,7 +87,7 @@ def network_text(nodes: dict[LabNode, list[Facts]]) -> str:
 
 
 def commands(node: LabNode, nics: list[Facts]) -> Iterator[str]:
-    """What the simulator is told so that its fabric is as the node's facts say."""
+    """Yield the commands that make the simulator match a node's facts."""
     for nic in nics:
         name = adapter(node, nic)
         yield f'{"Unlink" if nic["state"].startswith("1:") else "ReLink"} "{name}"'
@@ -95,7 +95,7 @@ def commands(node: LabNode, nics: list[Facts]) -> Iterator[str]:
 
 
 def prepare(lab: Lab) -> None:
-    """Lay the fabric's description and the simulator's control pipe."""
+    """Write the topology, and create the control pipe of the simulator."""
     folder = lab.tools_root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     nodes = {node: hardware.facts(lab.name, node)["nics"] for node in NODES if node.kind.has_gpus}
@@ -106,48 +106,48 @@ def prepare(lab: Lab) -> None:
 
 
 def simulator_command(lab: Lab) -> list[str | Path]:
-    """The words that start ibsim; opened both ways, its control pipe never ends."""
+    """Return the command that starts ibsim. It opens the control pipe for reading and writing, to avoid end of file."""
     script = f"cd /{FOLDER} && exec ibsim -s {NETWORK_FILE} <>{CONTROL_FILE}"
     return ["chroot", lab.tools_root, "/bin/sh", "-c", script]
 
 
 def manager_command(lab: Lab) -> list[str | Path]:
-    """The words that start opensm: a sweep every 2 s, so that a cut link is seen soon."""
+    """Return the command that starts opensm, with a sweep every 2 s to detect faults."""
     return [*_within(lab), f"OSM_TMP_DIR=/{FOLDER}", f"OSM_CACHE_DIR=/{FOLDER}", "opensm", "-s", "2", "-f", "stdout"]
 
 
 def tool_command(lab: Lab, words: list[str]) -> list[str]:
-    """The words that run a diagnostic tool on the fabric, from where the subnet manager is."""
+    """Return the command that runs a diagnostic tool from the host of the subnet manager."""
     return [*network.inside(lab.namespace), *(str(word) for word in _within(lab)), *words]
 
 
 def run_tool(lab: Lab, words: list[str]) -> int:
-    """Run a diagnostic tool such as iblinkinfo on the fabric, with our own standard output.
+    """Run a diagnostic tool, such as iblinkinfo, with the standard output of this process.
 
     Returns:
-        Its exit code; ibqueryerrors, for one, says 1 when it found any.
+        The exit code of the tool; that of ibqueryerrors is 1 if it found errors.
 
     Raises:
-        LabFailure: it hangs, as some do when they are asked for a device that is not there.
+        LabFailure: the tool timed out, as some do for an unknown device.
     """
     try:
         return subprocess.run(tool_command(lab, words), check=False, timeout=_TOOL_LIMIT_S).returncode
     except subprocess.TimeoutExpired:
-        raise LabFailure(f"{words[0]} was not done after {_TOOL_LIMIT_S} s") from None
+        raise LabFailure(f"{words[0]} timed out after {_TOOL_LIMIT_S} s") from None
 
 
-def follow(lab: Lab, node: LabNode) -> None:
-    """Make the fabric as a node's facts say.
+def update(lab: Lab, node: LabNode) -> None:
+    """Update the fabric to match a node's facts.
 
     Raises:
-        LabFailure: the simulator does not run.
+        LabFailure: the simulator is not running.
     """
     nics = json.loads((lab.root(node) / FACTS_FILE).read_text())["nics"]
     text = "".join(f"{command}\n" for command in commands(node, nics))
     try:
         pipe = os.open(lab.tools_root / FOLDER / CONTROL_FILE, os.O_WRONLY | os.O_NONBLOCK)
     except OSError:
-        raise LabFailure("expected the fabric simulator to run, found it off", hint="sovctl lab up") from None
+        raise LabFailure("the fabric simulator is not running", hint="sovctl lab up") from None
     try:
         os.write(pipe, text.encode())
     finally:

@@ -1,7 +1,7 @@
-"""The hardware facts of a lab node: a DGX H100 that is not there.
+"""Hardware facts of a lab node: a simulated DGX H100.
 
-Figures are those of a real one where a capture has them (NVIDIA/k8s-test-infra, 8xH100, read 2026-11-20); serial
-numbers, UUIDs and GUIDs are invented, derived from the lab's and the node's name, and recognisable as such.
+Source of the values: capture of 8 x H100 (NVIDIA/k8s-test-infra, read 2026-11-20). Serial numbers, UUIDs and GUIDs are
+invented: they are derived from the names of lab and node.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ECC_COUNTERS = (
     "dram_correctable",
     "dram_uncorrectable",
 )
-# H100 prints no fabric health at all (the capture has N/A throughout).
+# H100 reports N/A for all values of fabric health (capture).
 _FABRIC_HEALTH = (
     "summary",
     "bandwidth",
@@ -56,7 +56,7 @@ _MODULE_IDS = (7, 5, 6, 8, 1, 3, 4, 2)
 
 
 def facts(lab_name: str, node: LabNode) -> Facts:
-    """The facts of a healthy node, as plain values; a service node has a name plate and nothing else."""
+    """Return the facts of a healthy node, as plain values. A service node has only a name plate."""
     plate = {
         "sys_vendor": "NVIDIA" if node.kind.has_gpus else "sovctl lab",
         "product_name": "DGXH100" if node.kind.has_gpus else "service-node",
@@ -64,7 +64,7 @@ def facts(lab_name: str, node: LabNode) -> Facts:
         "bios_version": "1.6.7",
     }
     found: Facts = {
-        "simulated": "stand-in hardware of a sovctl lab; no such device is present",
+        "simulated": "simulated hardware of a sovctl lab; no such device is present",
         "plate": plate,
         "faults": [],
         "driver": {"loads": node.kind.has_gpus, "swaps_while_loaded": True},
@@ -81,7 +81,7 @@ def facts(lab_name: str, node: LabNode) -> Facts:
 
 
 def text(value: Facts) -> str:
-    """The facts file."""
+    """Return the content of the facts file."""
     return json.dumps(value, indent=1) + "\n"
 
 
@@ -123,7 +123,7 @@ def _gpu(lab_name: str, node: LabNode, index: int) -> Facts:
 
 def _nic(lab_name: str, node: LabNode, index: int) -> Facts:
     identity = _invented(lab_name, node, f"nic{index}")
-    guid = f"02{identity[:14]}"  # the local bit is set: no vendor ever gave it out
+    guid = f"02{identity[:14]}"  # locally administered, so not of a vendor
     return {
         "name": f"mlx5_{index}",
         "rail": index,
@@ -139,5 +139,5 @@ def _nic(lab_name: str, node: LabNode, index: int) -> Facts:
 
 
 def _invented(lab_name: str, node: LabNode, device: str) -> str:
-    """64 hex digits, the same every time."""
+    """Return 64 hex digits that depend only on the arguments."""
     return hashlib.sha256(f"sovctl-lab/{lab_name}/{node.name}/{device}".encode()).hexdigest()

@@ -189,7 +189,7 @@ def _build(lab: Lab, materials: Materials) -> None:
     public_key = shell.make_key(lab)
     for each in NODES:
         node.make_disk(lab, each)
-        board_files.lay(lab, each)
+        board_files.write(lab, each)
         node.authorize(lab, each, public_key)
 
 
@@ -224,7 +224,7 @@ def _start(lab: Lab, progress: Progress) -> None:
         services.wait(lab, service)
     if "fabric" in started:  # a new simulator has no injected faults
         for each in NODES:
-            fabric.follow(lab, each)
+            fabric.update(lab, each)
     progress(f"{len(NODES)} nodes answer after {time.monotonic() - began:.1f} s")
 
 

@@ -1,1 +1,1 @@
-"""Services of the lab: chat client, cloud, certificates, capture of traffic."""
+"""Services of a lab: web server, clock, simulated cloud, capture of its traffic, chat client."""

@@ -1,6 +1,6 @@
-"""What reached the host outside the perimeter: one JSON object per line, written before anything is answered.
+"""Capture of data received by the host outside the perimeter: one JSON object on each line, written before the answer.
 
-The demo and the auditor grep it for what must never have left. The lab's own cloud key is the only thing left out.
+The demo and auditors search it for values that must not leave the site. Only the lab's cloud keys are omitted.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ KEY_SHOWN_AS = "<the lab's cloud key>"
 
 
 class Capture:
-    """An append-only file that may be emptied while it is written.
+    """An append-only file, which can be truncated by another process.
 
     Args:
-        path: made, closed to others, when absent.
+        path: created with mode 0600 if absent.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
 
-    def keep(self, kind: str, peer: str, **what: Any) -> None:
-        """Keep one thing; on return it is in the file.
+    def record(self, kind: str, peer: str, **fields: Any) -> None:
+        """Write one entry to the file.
 
         Args:
             kind: "http", or "raw" for bytes that were not HTTP over TLS.
-            peer: the address it came from.
-            what: plain values.
+            peer: source address.
+            fields: plain values.
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        line = json.dumps({"time": now, "simulated": True, "kind": kind, "peer": peer, **what}, ensure_ascii=False)
+        line = json.dumps({"time": now, "simulated": True, "kind": kind, "peer": peer, **fields}, ensure_ascii=False)
         with self._lock:
             handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
@@ -47,7 +47,7 @@ class Capture:
 
 
 def readable(data: bytes) -> dict[str, str]:
-    """Bytes as a JSON field: text where they are UTF-8, base64 elsewhere."""
+    """Return bytes as a JSON field: text if they are UTF-8, else base64."""
     try:
         return {"body": data.decode()}
     except UnicodeDecodeError:
@@ -55,7 +55,7 @@ def readable(data: bytes) -> dict[str, str]:
 
 
 def without_keys(headers: Iterable[tuple[str, str]], keys: Iterable[str]) -> list[list[str]]:
-    """Headers in order as [name, value], with the lab's own keys blotted out wherever they stand."""
+    """Return headers in order as [name, value], with the lab's keys replaced by `KEY_SHOWN_AS`."""
     known = [key for key in keys if key]
     kept = []
     for name, value in headers:
@@ -66,7 +66,7 @@ def without_keys(headers: Iterable[tuple[str, str]], keys: Iterable[str]) -> lis
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """What was kept, oldest first; nothing when there is no file. A line that is still being written is left out."""
+    """Yield the entries, oldest first; none without a file. An incomplete last line is omitted."""
     if path.exists():
         for line in path.read_bytes().splitlines(keepends=True):
             if line.endswith(b"\n"):
@@ -74,6 +74,6 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def clear(path: Path) -> None:
-    """Empty it; who writes to it goes on."""
+    """Truncate the file. A process that writes to it can continue."""
     if path.exists():
         os.truncate(path, 0)

@@ -1,4 +1,4 @@
-"""A certificate authority and a server certificate for the lab's cloud host, made anew with every lab."""
+"""Certificate authority and server certificate of the lab's cloud host, created for each lab."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _CA_KEY_FILE = "ca.key"
 
 
 def make(folder: Path, *, address: str, now: datetime.datetime) -> None:
-    """Write CA_FILE, CERTIFICATE_FILE and KEY_FILE (mode 0600). The authority's own key is not kept.
+    """Write CA_FILE, CERTIFICATE_FILE and KEY_FILE (mode 0600). The key of the authority is not kept.
 
     Args:
-        address: IP address of the server, as the certificate names it.
-        now: UTC, with its zone.
+        address: IP address of the server, for the certificate.
+        now: time-zone aware.
     """
     for name in (CA_FILE, CERTIFICATE_FILE, KEY_FILE, _CA_KEY_FILE):
         (folder / name).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""One chat through the gateway with the real openai client (`python -m sovctl.engine.lab.services.chat`).
+"""Sends one chat through the gateway with the openai client (`python -m sovctl.engine.lab.services.chat`).
 
-Reads {"base_url", "ca_file", "key_file", "model", "text", "stream"} on standard input, prints {"text", "route"}: the
-text comes in that way so that it stands on no command line. The namespace is entered by whoever starts this.
+Reads {"base_url", "ca_file", "key_file", "model", "text", "stream"} from standard input, so that the text is not on a
+command line, and prints {"text", "route"}. The caller starts it in the network namespace of the lab.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ ROUTE_HEADER = "x-sovctl-route"
 def chat(
     namespace: str, *, base_url: str, ca_file: Path, key_file: Path, model: str, text: str, stream: bool
 ) -> dict[str, str]:
-    """What a client inside `namespace` gets for one user message, and by which route.
+    """Return the text and the route of the answer to one user message, sent from inside `namespace`.
 
     Raises:
         MissingTool: the openai client is not installed.
-        SovctlError: the gateway refused, or did not answer.
+        SovctlError: the gateway rejected the request, or did not answer.
     """
     job = {
         "base_url": base_url,
@@ -55,7 +55,7 @@ def chat(
         check=False,
     )
     if done.returncode == MISSING_CLIENT:
-        raise MissingTool("expected the openai client, found none", hint="pip install 'sovctl[dev]'")
+        raise MissingTool("the openai client is not installed", hint="pip install 'sovctl[dev]'")
     if done.returncode != 0:
         raise SovctlError(f"the gateway did not answer the chat: {done.stderr.strip().splitlines()[-1:]}")
     answer: dict[str, str] = json.loads(done.stdout)
@@ -94,7 +94,7 @@ def main() -> int:
         answer = _ask(json.load(sys.stdin))
     except ModuleNotFoundError:
         return MISSING_CLIENT
-    except Exception as error:  # noqa: BLE001 - the other end of this pipe gets words, never a traceback
+    except Exception as error:  # noqa: BLE001 - the caller expects a message, not a traceback
         sys.stderr.write(f"{type(error).__name__}\n")
         return 1
     json.dump(answer, sys.stdout)

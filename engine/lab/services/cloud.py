@@ -1,8 +1,8 @@
-"""The host outside the perimeter that plays the sovereign cloud (simulated).
+"""Simulated cloud on the host outside the perimeter.
 
-OpenAI-compatible over TLS: GET /v1/models, POST /v1/chat/completions, streaming and not, with an API key. It answers
-with the last user message, streamed in odd pieces that respect no word and no token, and keeps everything that
-reaches it. Bytes that are not TLS, and whatever is sent to the catch-all port, are kept too.
+OpenAI-compatible over TLS: GET /v1/models, POST /v1/chat/completions, with and without streaming, with an API key. It
+answers with the last user message, in chunks that split words and tokens, and captures all requests. Bytes that are not
+TLS, and data for the catch-all port, are captured too.
 
     DIR: ca.pem server.pem server.key api-keys (one per line)   ->   DIR/capture.jsonl
 """
@@ -36,12 +36,12 @@ MAX_RAW_BYTES = 1 << 20
 _IDLE_LIMIT_S = 30.0
 _RAW_IDLE_LIMIT_S = 5.0
 _TLS_HANDSHAKE = 0x16  # content type of a TLS ClientHello record (RFC 8446 5.1)
-_PIECE_LENGTHS = (3, 7, 4, 6, 5)  # never aligned to words, so that a token is cut somewhere
+_CHUNK_LENGTHS = (3, 7, 4, 6, 5)  # characters; not aligned to words, so that chunks split tokens
 
 
-def pieces(text: str) -> Iterator[str]:
-    """A text in pieces of 3 to 7 characters; the last may be shorter."""
-    lengths = itertools.cycle(_PIECE_LENGTHS)
+def text_chunks(text: str) -> Iterator[str]:
+    """Yield a text in chunks of 3 to 7 characters; the last may be shorter."""
+    lengths = itertools.cycle(_CHUNK_LENGTHS)
     start = 0
     while start < len(text):
         end = start + next(lengths)
@@ -50,7 +50,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def last_user_text(body: dict[str, Any]) -> str:
-    """The text of the last user message; parts of kind "text" joined, anything else left out."""
+    """Return the text of the last user message. Parts of other types than "text" are omitted."""
     for message in reversed(body["messages"]):
         if message.get("role") == "user":
             content = message.get("content") or ""
@@ -61,12 +61,12 @@ def last_user_text(body: dict[str, Any]) -> str:
 
 
 def count(text: str) -> int:
-    """A stand-in for a tokenizer: words, at least one."""
+    """Return the number of words, at least 1, as a number of tokens."""
     return max(1, len(text.split()))
 
 
 def usage(body: dict[str, Any], answer: str) -> dict[str, int]:
-    """The usage block of an answer."""
+    """Return the usage block of an answer."""
     prompt = sum(count(json.dumps(message.get("content") or "")) for message in body["messages"])
     return {
         "prompt_tokens": prompt,
@@ -76,7 +76,7 @@ def usage(body: dict[str, Any], answer: str) -> dict[str, int]:
 
 
 def completion(body: dict[str, Any], *, identity: str, created: int) -> dict[str, Any]:
-    """A whole chat completion."""
+    """Return a chat completion."""
     answer = last_user_text(body)
     message = {"role": "assistant", "content": answer}
     return {
@@ -90,7 +90,7 @@ def completion(body: dict[str, Any], *, identity: str, created: int) -> dict[str
 
 
 def chunks(body: dict[str, Any], *, identity: str, created: int) -> Iterator[dict[str, Any]]:
-    """The same as a stream: role, pieces, end, and the usage chunk when it was asked for."""
+    """Yield a chat completion as a stream: role, text chunks, end, and the usage chunk if requested."""
     answer = last_user_text(body)
     base = {"id": identity, "object": "chat.completion.chunk", "created": created, "model": MODEL}
 
@@ -98,7 +98,7 @@ def chunks(body: dict[str, Any], *, identity: str, created: int) -> Iterator[dic
         return {**base, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}]}
 
     yield chunk({"role": "assistant", "content": ""})
-    for piece in pieces(answer):
+    for piece in text_chunks(answer):
         yield chunk({"content": piece})
     yield chunk({}, "stop")
     if (body.get("stream_options") or {}).get("include_usage"):
@@ -106,7 +106,7 @@ def chunks(body: dict[str, Any], *, identity: str, created: int) -> Iterator[dic
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection of a client."""
+    """Handles one connection of a client."""
 
     protocol_version = "HTTP/1.1"
     server_version = "sovctl-lab-cloud"
@@ -115,12 +115,12 @@ class Handler(BaseHTTPRequestHandler):
     server: CloudServer
 
     def handle_any(self) -> None:
-        """Keep the request, then answer it."""
+        """Capture the request, then answer it."""
         body = self._read_body()
         if body is None:
             return
         keys = self.server.keys()
-        self.server.capture.keep(
+        self.server.capture.record(
             "http",
             self.client_address[0],
             method=self.command,
@@ -130,22 +130,22 @@ class Handler(BaseHTTPRequestHandler):
         )
         scheme, _, key = self.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or key.strip() not in keys:
-            self._refuse(HTTPStatus.UNAUTHORIZED, "invalid_api_key", "expected a known API key")
+            self._reject(HTTPStatus.UNAUTHORIZED, "invalid_api_key", "unknown API key")
             return
         route = {("GET", "/v1/models"): self._models, ("POST", "/v1/chat/completions"): self._chat}
         answer = route.get((self.command, self.path.partition("?")[0]))
         if answer is None:
-            self._refuse(HTTPStatus.NOT_FOUND, "not_found", f"no {self.command} {self.path.partition('?')[0]} here")
+            self._reject(HTTPStatus.NOT_FOUND, "not_found", f"no {self.command} {self.path.partition('?')[0]} here")
         else:
             answer(body)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = do_OPTIONS = handle_any  # noqa: N815 - http.server's names
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
-        """Nothing: the capture has it."""
+        """Do not log, because the capture contains the request."""
 
     def _read_body(self) -> bytes | None:
-        """The body by Content-Length or chunks; None when it was refused."""
+        """Return the body, by Content-Length or chunks; None if it was rejected."""
         if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
             data = b""
             while size := int(self.rfile.readline(64).split(b";")[0] or b"0", 16):
@@ -161,7 +161,7 @@ class Handler(BaseHTTPRequestHandler):
             data = self.rfile.read(min(length, MAX_BODY_BYTES + 1))
         if len(data) > MAX_BODY_BYTES:
             self.close_connection = True
-            self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", f"expected at most {MAX_BODY_BYTES} bytes")
+            self._reject(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", f"expected at most {MAX_BODY_BYTES} bytes")
             return None
         return data
 
@@ -174,10 +174,10 @@ class Handler(BaseHTTPRequestHandler):
             body = json.loads(data)
             model, _ = body["model"], last_user_text(body)
         except (ValueError, KeyError, TypeError, AttributeError):
-            self._refuse(HTTPStatus.BAD_REQUEST, "invalid_request_error", "expected a chat completion request")
+            self._reject(HTTPStatus.BAD_REQUEST, "invalid_request_error", "expected a chat completion request")
             return
         if model != MODEL:
-            self._refuse(HTTPStatus.NOT_FOUND, "model_not_found", f"expected the model {MODEL!r}")
+            self._reject(HTTPStatus.NOT_FOUND, "model_not_found", f"expected the model {MODEL!r}")
             return
         identity, created = f"chatcmpl-lab-{self.server.next_number()}", int(time.time())
         if body.get("stream"):
@@ -193,7 +193,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
         self.wfile.write(b"0\r\n\r\n")
 
-    def _refuse(self, status: HTTPStatus, code: str, message: str) -> None:
+    def _reject(self, status: HTTPStatus, code: str, message: str) -> None:
         self._send(
             status, {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
         )
@@ -212,11 +212,11 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class CloudServer(ThreadingHTTPServer):
-    """The cloud's HTTPS server.
+    """HTTPS server of the cloud.
 
     Args:
-        address: to bind.
-        folder: see the module.
+        address: address and port to bind.
+        folder: with the files named in the module's docstring.
     """
 
     daemon_threads = True
@@ -231,37 +231,37 @@ class CloudServer(ThreadingHTTPServer):
         self.capture = Capture(folder / CAPTURE_FILE)
 
     def keys(self) -> list[str]:
-        """The API keys that are accepted, read anew: a lab may hand out another."""
+        """Return the accepted API keys. The file is read for each request, because `up` may add a key."""
         file = self._folder / KEYS_FILE
         return file.read_text().split() if file.exists() else []
 
     def next_number(self) -> int:
-        """Counts answers."""
+        """Return the number of the next answer."""
         return next(self._numbers)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """In the connection's own thread: what is not TLS is kept and dropped, the rest is served."""
+        """Serve a TLS connection; capture and close any other. Runs in the thread of the connection."""
         request.settimeout(_IDLE_LIMIT_S)
         try:
             first = request.recv(1, socket.MSG_PEEK)
             if not first or first[0] != _TLS_HANDSHAKE:
-                keep_raw(self.capture, request, client_address[0], self.server_port)
+                capture_raw(self.capture, request, client_address[0], self.server_port)
                 self.shutdown_request(request)
                 return
             request = self._tls.wrap_socket(request, server_side=True)
         except OSError:
-            self.shutdown_request(request)  # a client that does not trust us, or left
+            self.shutdown_request(request)  # the client rejected the certificate, or disconnected
             return
         super().process_request_thread(request, client_address)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that left in the middle is not worth a traceback; anything else is."""
+        """Print a traceback, except for a client that disconnected."""
         if not isinstance(sys.exception() if sys.version_info >= (3, 12) else sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 
 
 class CatchAll(socketserver.ThreadingTCPServer):
-    """Takes whatever is sent and says nothing."""
+    """Server that captures all data and does not answer."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -271,14 +271,14 @@ class CatchAll(socketserver.ThreadingTCPServer):
         self._capture = capture
 
     def finish_request(self, request: Any, client_address: Any) -> None:
-        """Keep it."""
-        keep_raw(self._capture, request, client_address[0], self.server_address[1])
+        """Capture the data of a connection."""
+        capture_raw(self._capture, request, client_address[0], self.server_address[1])
 
 
-def keep_raw(capture: Capture, connection: socket.socket, peer: str, port: int) -> None:
-    """Keep the bytes of a connection until it ends, falls silent or sends too much.
+def capture_raw(capture: Capture, connection: socket.socket, peer: str, port: int) -> None:
+    """Capture the bytes of a connection until it ends, is idle for `_RAW_IDLE_LIMIT_S`, or reaches `MAX_RAW_BYTES`.
 
-    A connection without bytes is kept too, for it got through; but not our own, which only asks whether we are up.
+    A connection without bytes is captured too, because it passed the perimeter, except for health checks of the lab.
     """
     connection.settimeout(_RAW_IDLE_LIMIT_S)
     data = b""
@@ -286,13 +286,13 @@ def keep_raw(capture: Capture, connection: socket.socket, peer: str, port: int) 
         while len(data) < MAX_RAW_BYTES and (part := connection.recv(65536)):
             data += part
     except OSError:
-        pass  # silence or a reset: what came is kept
+        pass  # idle, or reset by the client: capture the received bytes
     if data or peer != connection.getsockname()[0]:
-        capture.keep("raw", peer, port=port, **readable(data))
+        capture.record("raw", peer, port=port, **readable(data))
 
 
 def main(folder: Path) -> None:
-    """Serve until we are ended."""
+    """Serve until the process ends."""
     cloud = CloudServer((layout.CLOUD_ADDRESS, layout.CLOUD_PORT), folder)
     catch_all = CatchAll((layout.CLOUD_ADDRESS, layout.CATCH_ALL_PORT), cloud.capture)
     threading.Thread(target=catch_all.serve_forever, daemon=True).start()

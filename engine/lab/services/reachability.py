@@ -1,4 +1,4 @@
-"""Reaching into a namespace: is a port answered there, and running a command on a node over ssh."""
+"""Checks of TCP ports inside a network namespace."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _POLL_S = 0.05
 
 
 def socket_in(namespace: str) -> socket.socket:
-    """A TCP socket that lives in `namespace`, whoever uses it.
+    """Return a TCP socket of `namespace`, which any thread can use.
 
-    A thread enters the namespace, makes the socket and ends: namespaces belong to threads, and ours must not move.
+    A new thread enters the namespace and creates the socket, because entering changes the namespace of its thread.
 
     Raises:
-        LabFailure: there is no such namespace, or we may not enter it.
+        LabFailure: the namespace does not exist, or cannot be entered.
     """
     made: list[socket.socket] = []
     failed: list[OSError] = []
@@ -49,10 +49,10 @@ def socket_in(namespace: str) -> socket.socket:
 
 
 def answers(namespace: str, address: str, port: int, *, timeout_s: float = 1.0, greeting: bytes = b"") -> bool:
-    """True when somebody accepts a connection there now.
+    """Return True if a server accepts a connection.
 
     Args:
-        greeting: what the other side must say first, such as b"SSH-2.0".
+        greeting: required first bytes of the server, such as b"SSH-2.0".
     """
     with socket_in(namespace) as connection:
         connection.settimeout(timeout_s)
@@ -73,16 +73,16 @@ def wait_for(
     greeting: bytes = b"",
     log: Path | None = None,
 ) -> None:
-    """Wait until somebody answers.
+    """Wait until a server answers.
 
     Raises:
-        NodeUnreachable: nobody did within `limit_s` seconds.
+        NodeUnreachable: no server answered within `limit_s` seconds.
     """
     deadline = time.monotonic() + limit_s
     while not answers(namespace, address, port, greeting=greeting):
         if time.monotonic() > deadline:
             raise NodeUnreachable(
-                f"expected {what} to answer on {address}:{port} within {limit_s:.0f} s, got silence",
+                f"{what} did not answer on {address}:{port} within {limit_s:.0f} s",
                 hint=f"see {log}" if log else "",
             )
         time.sleep(_POLL_S)

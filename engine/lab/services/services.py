@@ -1,7 +1,4 @@
-"""The daemons a lab needs beside its nodes, each a row: the controller's web server and clock, and the cloud host.
-
-A row says who it is, in which namespace it runs, what starts it and how one knows that it answers.
-"""
+"""Daemons of a lab: web server, clock, simulated cloud, InfiniBand fabric and its subnet manager, as a table."""
 
 from __future__ import annotations
 
@@ -34,9 +31,9 @@ class Service:
     command: Callable[[Lab], list[str | Path]]
     address: str
     port: int | None = None
-    """The TCP port that tells that it is up; None where it has none."""
+    """TCP port for the check; None without one."""
     ready_text: str = ""
-    """What it says when it is ready, where no port tells."""
+    """Text in its log that means ready, if it has no port."""
 
 
 def _controller(lab: Lab) -> str:
@@ -53,12 +50,12 @@ def _web(lab: Lab) -> list[str | Path]:
 
 
 def _clock(lab: Lab) -> list[str | Path]:
-    # -x: never touch this machine's clock; -d: stay in the foreground and say everything on standard error.
+    # -x: do not set this machine's clock; -d: stay in the foreground and log to standard error.
     return ["chroot", lab.tools_root, "/usr/sbin/chronyd", "-d", "-x", "-u", "root", "-f", CLOCK_FILE]
 
 
 CLOCK_FILE = "/etc/chrony/sovctl-lab.conf"
-CLOCK_CONFIGURATION = f"""# Written by sovctl lab: this machine's clock, served to the lab and never changed.
+CLOCK_CONFIGURATION = f"""# Written by sovctl lab: serves this machine's clock to the lab without setting it.
 local stratum 8
 allow {layout.MANAGEMENT_NETWORK}
 bindaddress {layout.CONTROLLER_ADDRESS}
@@ -97,29 +94,25 @@ SERVICES = (
 
 
 def prepare(lab: Lab) -> None:
-    """Write what the daemons read."""
+    """Write the configuration of the daemons."""
     write_atomic(lab.tools_root / CLOCK_FILE.lstrip("/"), CLOCK_CONFIGURATION)
     fabric.prepare(lab)
 
 
 def start(lab: Lab, service: Service) -> bool:
-    """Start a daemon unless it runs; returns before it answers.
-
-    Returns:
-        True when it had to be started.
-    """
+    """Start a daemon if it does not run, without waiting for its answer. Return True if it was started."""
     if process(lab, service):
         return False
     file = log(lab, service)
     if file.exists():
-        file.replace(file.with_suffix(".log.old"))  # what an earlier one said must not count for this one
+        file.replace(file.with_suffix(".log.old"))  # the log of an earlier process must not count
     command = [*network.inside(service.namespace(lab)), *(str(word) for word in service.command(lab))]
     record(_record(lab, service), spawn(command, log=file, lab=lab.name))
     return True
 
 
 def answers(lab: Lab, service: Service) -> bool:
-    """True when it is there for others."""
+    """Return True if a daemon runs and answers."""
     if process(lab, service) is None:
         return False
     if service.port is not None:
@@ -128,23 +121,23 @@ def answers(lab: Lab, service: Service) -> bool:
 
 
 def wait(lab: Lab, service: Service) -> None:
-    """Wait until it answers.
+    """Wait until a daemon answers.
 
     Raises:
-        LabFailure: it ended, or does not answer in time.
+        LabFailure: the daemon ended, or did not answer in time.
     """
     deadline = time.monotonic() + _START_LIMIT_S
     while not answers(lab, service):
         if process(lab, service) is None or time.monotonic() > deadline:
             raise LabFailure(
-                f"expected the {service.name} service to answer within {_START_LIMIT_S:.0f} s, it did not",
+                f"service {service.name} did not answer within {_START_LIMIT_S:.0f} s",
                 hint=f"see {log(lab, service)}",
             )
         time.sleep(_POLL_S)
 
 
 def stop(lab: Lab, service: Service) -> None:
-    """End a daemon; nothing happens when it does not run."""
+    """End a daemon; no effect if it does not run."""
     running = process(lab, service)
     if running:
         end([running], grace_s=2.0)
@@ -152,13 +145,13 @@ def stop(lab: Lab, service: Service) -> None:
 
 
 def process(lab: Lab, service: Service) -> ProcessId | None:
-    """Who it is; None when it does not run."""
+    """Return the process of a daemon; None if it does not run."""
     found = recorded(_record(lab, service))
     return found if found and is_alive(found) else None
 
 
 def log(lab: Lab, service: Service) -> Path:
-    """Where it writes."""
+    """Return the log file of a daemon."""
     return lab.log / f"{service.name}.log"
 
 

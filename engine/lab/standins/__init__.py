@@ -1,5 +1,5 @@
-"""Programs that stand in for GPU hardware on lab nodes. Standard library only: they run on the node's own Python.
+"""Simulated GPU software of lab nodes. Standard library only, because it runs with the Python of the node.
 
-They carry the real programs' names and print the real formats, from one facts file per node, and say `simulated`
-wherever the format has room for it. On a node they lie under /usr/lib/sovctl-lab.
+The programs have the names and output formats of the real ones, and read one facts file on each node. Their output
+contains `simulated` if the format permits it. On a node they are in /usr/lib/sovctl-lab.
 """

@@ -1,9 +1,9 @@
-"""What the stand-ins know: the node's hardware facts, and which driver is loaded.
+"""Simulated hardware of a node: its facts, and the installed and loaded driver.
 
-/etc/sovctl-lab/hardware.json          the hardware; the controller edits it while the node runs
-/usr/lib/sovctl-lab/module-version     the kernel module that is installed      (nvidia-kernel-open-dkms)
-/usr/lib/sovctl-lab/library-version    the user-space library that is installed (nvidia-driver-cuda)
-/run/sovctl-lab/driver-version         the kernel module that is loaded
+/etc/sovctl-lab/hardware.json          facts; the controller changes them while the node runs
+/usr/lib/sovctl-lab/module-version     installed kernel module      (nvidia-kernel-open-dkms)
+/usr/lib/sovctl-lab/library-version    installed user-space library (nvidia-driver-cuda)
+/run/sovctl-lab/driver-version         loaded kernel module
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ SIMULATED = "simulated by the sovctl lab"
 
 
 class Board:
-    """The node's simulated hardware at one moment.
+    """Simulated hardware of a node, read when the object is created.
 
     Args:
-        root: of the node's file system.
+        root: root folder of the node.
     """
 
     def __init__(self, root: Path = Path("/")) -> None:
@@ -42,22 +42,22 @@ class Board:
 
     @property
     def module_version(self) -> str | None:
-        """The kernel module that is installed."""
+        """Version of the installed kernel module; None without one."""
         return self._version(MODULE_VERSION_FILE)
 
     @property
     def library_version(self) -> str | None:
-        """The user-space library that is installed."""
+        """Version of the installed user-space library; None without one."""
         return self._version(LIBRARY_VERSION_FILE)
 
     @property
     def loaded_version(self) -> str | None:
-        """The kernel module that is loaded; None when none is."""
+        """Version of the loaded kernel module; None without one."""
         return self._version(LOADED_VERSION_FILE)
 
     @property
     def gpus(self) -> list[Facts]:
-        """GPUs on the bus, in index order; one that fell off it is not among them."""
+        """GPUs on the bus, in index order."""
         return [gpu for gpu in self.facts["gpus"] if gpu["on_bus"]]
 
     @property
@@ -68,21 +68,21 @@ class Board:
 
     @property
     def is_fabric_up(self) -> bool:
-        """True while a fabric manager of the loaded driver's version runs."""
+        """Whether a fabric manager with the version of the loaded driver runs."""
         words = self._daemon(FABRIC_MANAGER_FILE)
         return len(words) == 2 and words[1] == self.loaded_version
 
     @property
     def is_persistent(self) -> bool:
-        """True while the persistence daemon runs."""
+        """Whether the persistence daemon runs."""
         return bool(self._daemon(PERSISTENCED_FILE))
 
     @property
     def has_host_engine(self) -> bool:
-        """True while DCGM's host engine runs."""
+        """Whether DCGM's host engine runs."""
         return bool(self._daemon(HOST_ENGINE_FILE))
 
     def _daemon(self, name: str) -> list[str]:
-        """The words of a daemon's pid file, "PID VERSION"; empty unless that process is there."""
+        """Return the words of a daemon's PID file, "PID VERSION"; empty if the process does not run."""
         words = (self._version(name) or "").split()
         return words if words and (self.root / "proc" / words[0]).exists() else []

@@ -1,4 +1,4 @@
-"""How the stand-in daemons live: a pid file with their version, a word to systemd, and waiting to be ended."""
+"""Life cycle of a simulated daemon: PID file with its version, notification of systemd, wait for a signal."""
 
 from __future__ import annotations
 
@@ -9,30 +9,26 @@ import sys
 from pathlib import Path
 
 
-def say(text: str) -> None:
-    """One line for the journal."""
+def log(text: str) -> None:
+    """Write one line to the journal."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
-def live(pid_file: Path, version: str) -> int:
-    """Be there until ended.
-
-    Returns:
-        The exit code, 0.
-    """
+def run(pid_file: Path, version: str) -> int:
+    """Write the PID file and wait for SIGTERM or SIGINT. Return the exit code, 0."""
     pid_file.parent.mkdir(parents=True, exist_ok=True)
     pid_file.write_text(f"{os.getpid()} {version}\n")
     wanted = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
-    _tell_systemd("READY=1")
+    _notify_systemd("READY=1")
     signal.sigwait(wanted)
     pid_file.unlink(missing_ok=True)
     return 0
 
 
-def _tell_systemd(text: str) -> None:
-    """sd_notify(3): a datagram to the socket that systemd named."""
+def _notify_systemd(text: str) -> None:
+    """Send a datagram to the socket of systemd (sd_notify(3))."""
     address = os.environ.get("NOTIFY_SOCKET")
     if address:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:

@@ -1,4 +1,4 @@
-"""Stands in for DCGM's host engine and the least of dcgmi: its version and the list of GPUs (simulated)."""
+"""Simulated DCGM: the host engine, and of dcgmi the version and the list of GPUs."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ _WIDTH = 70
 def host_engine(arguments: list[str], version: str, root: Path = Path("/")) -> int:
     """Run nv-hostengine; see fabricmanager.main."""
     if "--version" in arguments:
-        _say(f"Version : {version}\n{SIMULATED}")
+        _print(f"Version : {version}\n{SIMULATED}")
         return 0
-    daemon.say(f"nv-hostengine {version} started, {SIMULATED}")
-    return daemon.live(root / HOST_ENGINE_FILE, version)
+    daemon.log(f"nv-hostengine {version} started, {SIMULATED}")
+    return daemon.run(root / HOST_ENGINE_FILE, version)
 
 
 def dcgmi(arguments: list[str], version: str, root: Path = Path("/")) -> int:
     """Run dcgmi."""
     board = Board(root)
     if arguments in (["--version"], ["-v"]):
-        _say(f"dcgmi  version: {version}\n{SIMULATED}")
+        _print(f"dcgmi  version: {version}\n{SIMULATED}")
         return 0
     if not board.has_host_engine:
-        _say(_NO_CONNECTION)
+        _print(_NO_CONNECTION)
         return 1
     if arguments == ["discovery", "-l"]:
-        _say(discovery(board))
+        _print(discovery(board))
         return 0
-    _say(f"expected --version or discovery -l, got {' '.join(arguments)!r}; the rest of dcgmi is not {SIMULATED}")
+    _print(f"expected --version or discovery -l, got {' '.join(arguments)!r}; other commands are not {SIMULATED}")
     return 1
 
 
 def discovery(board: Board) -> str:
-    """What `dcgmi discovery -l` prints."""
+    """Return the output of `dcgmi discovery -l`."""
     gpus = board.gpus if board.loaded_version else []
     rule = f"+--------+{'-' * _WIDTH}+"
     lines = [f"{len(gpus)} GPU{'s' if len(gpus) != 1 else ''} found ({SIMULATED}).", rule]
@@ -56,5 +56,5 @@ def discovery(board: Board) -> str:
     return "\n".join(lines)
 
 
-def _say(text: str) -> None:
-    print(text)  # noqa: T201 - a program of its own
+def _print(text: str) -> None:
+    print(text)  # noqa: T201 - this is a program

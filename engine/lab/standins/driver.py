@@ -1,8 +1,8 @@
-"""Stands in for loading and unloading the kernel module (simulated).
+"""Simulated loading and unloading of the kernel module.
 
-Loading shows /proc/driver/nvidia/version and records the loaded version. A node that already has another version
-loaded takes the new one over, as after a reboot, unless its facts say `swaps_while_loaded: false`: then the old module
-stays until the node really reboots, and nvidia-smi says so like the real one.
+Loading creates /proc/driver/nvidia/version and records the loaded version. A loaded module of another version is
+replaced, as by a reboot. With the fact `swaps_while_loaded: false` it stays until the node reboots, and nvidia-smi
+reports the mismatch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PROC_FOLDER = "proc/driver"
 
 
 def wanted_version(board: Board) -> str | None:
-    """Which version should be loaded now; None for none."""
+    """Return the version to load; None to load no module."""
     driver = board.facts.get("driver", {})
     if not board.gpus or not driver.get("loads", False):
         return None
@@ -27,7 +27,7 @@ def wanted_version(board: Board) -> str | None:
 
 
 def version_text(version: str) -> str:
-    """What /proc/driver/nvidia/version says."""
+    """Return the content of /proc/driver/nvidia/version."""
     return (
         f"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {version}  Release Build  ({SIMULATED})\n"
         f"GCC version:  none, {SIMULATED}\n"
@@ -35,11 +35,7 @@ def version_text(version: str) -> str:
 
 
 def main(root: Path = Path("/")) -> int:
-    """Bring what is loaded in line with what is installed and with the facts.
-
-    Returns:
-        The exit code, 0.
-    """
+    """Load or unload the module according to the installed version and the facts. Return the exit code, 0."""
     board = Board(root)
     before, version = board.loaded_version, wanted_version(board)
     shown, record = root / PROC_FOLDER / "nvidia", root / LOADED_VERSION_FILE
@@ -53,15 +49,15 @@ def main(root: Path = Path("/")) -> int:
         record.parent.mkdir(parents=True, exist_ok=True)
         record.write_text(version + "\n")
     if version is not None and before != version:
-        _restart_followers()
+        _restart_daemons()
     return 0
 
 
 def _make_writable(folder: Path) -> bool:
-    """/proc takes no files; a small file system over one folder of it does.
+    """Mount a tmpfs on a folder of /proc, so that files can be created.
 
     Returns:
-        False where the kernel has no such folder.
+        False if the kernel has no such folder.
     """
     if not folder.is_dir():
         return False
@@ -73,8 +69,8 @@ def _make_writable(folder: Path) -> bool:
     return True
 
 
-def _restart_followers() -> None:
-    """What needs the driver starts anew, as the reboot after a real change of driver would have it."""
+def _restart_daemons() -> None:
+    """Restart the daemons that use the driver, as the reboot after a change of a real driver does."""
     for unit in ("nvidia-persistenced.service", "nvidia-fabricmanager.service"):
         is_enabled = (
             subprocess.run(["systemctl", "--quiet", "is-enabled", unit], check=False, timeout=10).returncode == 0

@@ -1,4 +1,4 @@
-"""Stands in for nvidia-smi (simulated): the commands and formats that provisioning and checks use, and no others.
+"""Simulated nvidia-smi, with the commands and formats that apply and checks use.
 
 nvidia-smi | -L | --version | -q -x [-i N] | --query-gpu=A,B --format=csv[,noheader][,nounits] [-i N]
 nvidia-smi nvlink -s|-e [-i N] | topo -m | topo -p2p n|r
@@ -18,7 +18,7 @@ INVALID_ARGUMENT = 2
 NO_SUCH_DEVICE = 6
 DRIVER_NOT_LOADED = 9
 GPU_LOST = 15
-LIBRARY_MISMATCH = 18  # not in the manual page; what 580 exits with
+LIBRARY_MISMATCH = 18  # not in the manual page; measured with driver 580
 _NO_DRIVER = (
     "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. "
     "Make sure that the latest NVIDIA driver is installed and running.\n"
@@ -27,19 +27,15 @@ _QUERIES = ("--query-gpu=", "--query-remapped-rows=")
 
 
 def main(arguments: list[str], root: Path = Path("/")) -> int:
-    """Run it.
-
-    Returns:
-        The real tool's exit code.
-    """
+    """Run the program. Return the exit code of the real tool."""
     board = Board(root)
     code, lines = answer(board, arguments)
-    print("\n".join(lines))  # noqa: T201 - a program of its own
+    print("\n".join(lines))  # noqa: T201 - this is a program
     return code
 
 
 def answer(board: Board, arguments: list[str]) -> tuple[int, list[str]]:
-    """Exit code and lines."""
+    """Return the exit code and the lines of the output."""
     if arguments == ["--version"]:
         return 0, smi_text.versions(board)
     if board.loaded_version is None:
@@ -72,7 +68,7 @@ def answer(board: Board, arguments: list[str]) -> tuple[int, list[str]]:
         case [query, form] if query.startswith(_QUERIES) and form.startswith("--format="):
             return _query(board, gpus, query.partition("=")[2].split(","), form.partition("=")[2])
     return INVALID_ARGUMENT, [
-        f"Invalid combination of input arguments ({' '.join(arguments)}); {SIMULATED}: part of it only"
+        f"Invalid combination of input arguments ({' '.join(arguments)}); {SIMULATED}: only some commands"
     ]
 
 
@@ -87,7 +83,7 @@ def _query(board: Board, gpus: list[Facts], names: list[str], form_text: str) ->
 
 
 def _take_index(arguments: list[str]) -> tuple[list[str], str | None]:
-    """The arguments without `-i N` or `--id=N`, and N."""
+    """Return the arguments without `-i N` or `--id=N`, and N."""
     words, wanted = [], None
     rest = iter(arguments)
     for word in rest:
@@ -101,7 +97,7 @@ def _take_index(arguments: list[str]) -> tuple[list[str], str | None]:
 
 
 def _chosen(board: Board, wanted: str) -> list[Facts]:
-    """GPUs by index, UUID or bus id, several with commas."""
+    """Return the GPUs of a comma-separated list of indexes, UUIDs or bus IDs."""
     names = wanted.lower().split(",")
     return [
         gpu for gpu in board.gpus if {str(gpu["index"]), gpu["uuid"].lower(), gpu["pci_bus_id"].lower()} & set(names)

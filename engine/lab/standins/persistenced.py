@@ -1,4 +1,4 @@
-"""Stands in for nvidia-persistenced: persistence mode is on while it runs (simulated)."""
+"""Simulated nvidia-persistenced: persistence mode is enabled while it runs."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from .board import PERSISTENCED_FILE, SIMULATED, Board
 
 
 def main(arguments: list[str], version: str, root: Path = Path("/")) -> int:
-    """Run it; see fabricmanager.main."""
+    """Run the program; see fabricmanager.main."""
     if "--version" in arguments:
-        print(f"nvidia-persistenced:  version {version}")  # noqa: T201 - a program of its own
+        print(f"nvidia-persistenced:  version {version}")  # noqa: T201 - this is a program
         return 0
     if Board(root).loaded_version is None:
-        daemon.say("Failed to query NVIDIA devices. Please ensure that the NVIDIA device files (/dev/nvidia*) exist")
+        daemon.log("Failed to query NVIDIA devices. Please ensure that the NVIDIA device files (/dev/nvidia*) exist")
         return 1
-    daemon.say(f"Started, {SIMULATED}")
-    return daemon.live(root / PERSISTENCED_FILE, version)
+    daemon.log(f"Started, {SIMULATED}")
+    return daemon.run(root / PERSISTENCED_FILE, version)

@@ -1,7 +1,7 @@
-"""Shows the node's hardware where software looks for it: DMI, PCI and InfiniBand below /sys (simulated).
+"""Presents the simulated hardware of a node below /sys: DMI, PCI and InfiniBand.
 
-Run at boot and whenever the facts change. A layer over one class folder each, never over the whole of /sys: systemd
-would lose its control groups.
+Runs at boot, and after each change of the facts. The layers cover /sys/class and /sys/bus/pci/devices only, because a
+layer over /sys would hide systemd's control groups.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from .board import SIMULATED, Board, Facts
 
 WORK_FOLDER = "run/sovctl-lab/sys"
-# PCI identities: vendor, device, class, subsystem vendor, subsystem device (pci.ids; the captures have the GPU's).
+# PCI identities: vendor, device, class, subsystem vendor, subsystem device. Source: pci.ids; captures for the GPU.
 _GPU = (0x10DE, 0x2330, 0x030200, 0x10DE, 0x16C1)
 _NVSWITCH = (0x10DE, 0x22A3, 0x068000, 0x10DE, 0x1796)
 _CONNECTX7 = (0x15B3, 0x1021, 0x020700, 0x15B3, 0x0041)
@@ -23,7 +23,7 @@ _ADAPTER_BOARD = "MT_0000000838"
 
 
 def class_tree(board: Board) -> dict[str, str | bytes]:
-    """What is laid over /sys/class: path to content."""
+    """Return the layer over /sys/class: content by path."""
     plate = board.facts.get("plate", {})
     tree: dict[str, str | bytes] = {f"dmi/id/{name}": f"{value}\n" for name, value in plate.items()}
     if plate:
@@ -38,7 +38,7 @@ def class_tree(board: Board) -> dict[str, str | bytes]:
 
 
 def _adapter(nic: Facts) -> dict[str, str | bytes]:
-    """/sys/class/infiniband/NAME of one adapter."""
+    """Return the files of one adapter, below /sys/class/infiniband/NAME."""
     guid = ":".join(nic["guid"][start : start + 4] for start in range(0, 16, 4))
     port = {
         "state": nic["state"],
@@ -82,7 +82,7 @@ _COUNTERS = (
 
 
 def pci_tree(board: Board) -> dict[str, str | bytes]:
-    """What is laid over /sys/bus/pci/devices: path to content."""
+    """Return the layer over /sys/bus/pci/devices: content by path."""
     tree: dict[str, str | bytes] = {}
     for gpu in board.gpus:
         address = gpu["pci_bus_id"].lower().removeprefix("0000")
@@ -118,7 +118,7 @@ def _device(
 
 
 def configuration(identity: tuple[int, int, int, int, int]) -> bytes:
-    """The first 64 bytes of a device's configuration space (PCI 3.0, 6.1)."""
+    """Return the first 64 bytes of a device's configuration space (PCI 3.0, 6.1)."""
     vendor, device, kind, sub_vendor, sub_device = identity
     space = bytearray(64)
     space[0:2], space[2:4] = vendor.to_bytes(2, "little"), device.to_bytes(2, "little")
@@ -128,18 +128,14 @@ def configuration(identity: tuple[int, int, int, int, int]) -> bytes:
 
 
 def main(root: Path = Path("/")) -> int:
-    """Lay both layers anew.
-
-    Returns:
-        The exit code, 0.
-    """
+    """Replace both layers. Return the exit code, 0."""
     board = Board(root)
     for name, target, tree in (
         ("class", root / "sys/class", class_tree(board)),
         ("pci", root / "sys/bus/pci/devices", pci_tree(board)),
     ):
         layer = root / WORK_FOLDER / name
-        _take_off(target)
+        _unmount(target)
         shutil.rmtree(layer, ignore_errors=True)
         for path, content in tree.items():
             file = layer / path
@@ -150,8 +146,8 @@ def main(root: Path = Path("/")) -> int:
     return 0
 
 
-def _take_off(target: Path) -> None:
-    """Remove our layer, even while somebody looks into it."""
+def _unmount(target: Path) -> None:
+    """Unmount the layer, also if a process uses it."""
     for line in Path("/proc/self/mounts").read_text().splitlines():
         source, point = line.split()[:2]
         if source == "sovctl-lab" and point == str(target):

@@ -1,4 +1,4 @@
-"""`nvidia-smi --query-gpu=...`: columns by the real tool's names, read from the report (simulated)."""
+"""Simulated `nvidia-smi --query-gpu=...`: columns by name, read from the report."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def _total(scope: str, counters: tuple[str, ...]) -> str:
     return "+".join(f"ecc_errors/{scope}/{counter}" for counter in counters)
 
 
-# Column name -> path in the report, and the unit that the real tool puts in the heading. "+" adds several leaves up;
-# a name in brackets comes from the node and not from the report.
+# Path in the report and unit in the heading, by column name. "+" adds the values of several paths. A name in brackets
+# is a value of the node, which is not in the report.
 COLUMNS: dict[str, tuple[str, str]] = {
     "timestamp": ("[timestamp]", ""),
     "driver_version": ("[driver_version]", ""),
@@ -84,23 +84,23 @@ COLUMNS: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Format:
-    """The words of --format."""
+    """Options of --format."""
 
     has_header: bool
     has_units: bool
 
     @classmethod
     def parse(cls, text: str) -> Format | None:
-        """None unless it asks for csv, the only format there is."""
+        """Return the options; None for another format than csv, which is the only one."""
         words = text.split(",")
         return cls("noheader" not in words, "nounits" not in words) if "csv" in words else None
 
 
 def query(board: Board, gpus: list[Facts], names: list[str], form: Format, *, now: str) -> list[str]:
-    """The lines of a query.
+    """Return the lines of a query.
 
     Raises:
-        KeyError: a column that the real tool may know and the stand-in does not.
+        KeyError: a column is not simulated.
     """
     columns = [(name, *COLUMNS[name]) for name in names]
     lines = []
@@ -122,7 +122,7 @@ def query(board: Board, gpus: list[Facts], names: list[str], form: Format, *, no
 
 def _cell(leaves: dict[str, str], path: str) -> str:
     if path.startswith("remapped_rows/") and path not in leaves:
-        return f"[{leaves['remapped_rows']}]"  # a lost GPU has no rows to tell of
+        return f"[{leaves['remapped_rows']}]"  # a lost GPU reports no rows
     parts = [leaves[each] for each in path.split("+")]
     if len(parts) > 1 and all(part.isdigit() for part in parts):
         return str(sum(map(int, parts)))
@@ -130,7 +130,7 @@ def _cell(leaves: dict[str, str], path: str) -> str:
 
 
 def _bare(cell: str, unit: str, form: Format) -> str:
-    """A temperature and a PCIe width have no unit in csv; others have theirs unless `nounits`."""
+    """Return a cell without its unit for temperatures and PCIe widths, and with `nounits`."""
     number, _, last = cell.rpartition(" ")
     if number and last == "C":
         return number

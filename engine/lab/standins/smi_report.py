@@ -1,6 +1,6 @@
-"""The report of one GPU as `nvidia-smi -q -x` has it: an outline of elements, filled from the node's facts (simulated).
+"""Simulated report of a GPU in `nvidia-smi -q -x`: an outline of elements, filled with the node's facts.
 
-Everything else that nvidia-smi prints of a GPU is read from the same tree, so that two views never disagree.
+All other output about a GPU is read from the same tree, so that it is consistent.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from .board import SIMULATED, Board, Facts
 Tree = list[tuple[str, "str | Tree"]]
 
 OUTLINE_FILE = Path(__file__).with_name("h100_report.outline")
-CUDA_VERSION = "13.0"  # what a driver of branch 580 brings (the captures of 580.105.08 say so)
+CUDA_VERSION = "13.0"  # of driver branch 580 (captures of 580.105.08)
 LOST = "GPU is lost"
-# What the real tool cannot read any more of a GPU that is lost; the rest it still knows.
+# Values of a lost GPU that the real tool cannot read.
 _LOST_PATHS = (
     "fb_memory_usage/",
     "utilization/gpu_util",
@@ -36,7 +36,7 @@ _GRAPHICS_CLOCKS_MHZ = range(1980, 344, -15)
 
 
 def values(board: Board, gpu: Facts) -> Facts:
-    """What the outline's names stand for."""
+    """Return the values of the names in the outline."""
     ecc, remapped, fabric = gpu["ecc"], gpu["remapped_rows"], gpu["fabric"]
     is_ready = board.is_fabric_up and not fabric["is_stuck"]
     bus = gpu["pci_bus_id"].split(":")[1]
@@ -80,7 +80,7 @@ _PLAIN = (
 
 
 def report(board: Board, gpu: Facts) -> Tree:
-    """The elements of one GPU, in the real tool's order."""
+    """Return the elements of one GPU, in the order of the real tool."""
     lines = [line for line in OUTLINE_FILE.read_text().splitlines() if line and not line.startswith("#")]
     tree, rest = _read(lines, 0, values(board, gpu), "", is_lost=gpu["is_lost"])
     assert not rest, rest
@@ -115,7 +115,7 @@ def _clocks() -> Tree:
 
 
 def flat(tree: Tree, path: str = "") -> dict[str, str]:
-    """The leaves by path, such as "ecc_errors/volatile/dram_uncorrectable"."""
+    """Return the values by path, such as "ecc_errors/volatile/dram_uncorrectable"."""
     found: dict[str, str] = {}
     for name, value in tree:
         if isinstance(value, str):
@@ -126,7 +126,7 @@ def flat(tree: Tree, path: str = "") -> dict[str, str]:
 
 
 def log_xml(board: Board, gpus: list[Facts]) -> str:
-    """What `nvidia-smi -q -x` prints for these GPUs of the node."""
+    """Return the output of `nvidia-smi -q -x` for these GPUs."""
     lines = [
         '<?xml version="1.0" ?>',
         '<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">',

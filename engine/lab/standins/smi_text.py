@@ -1,4 +1,4 @@
-"""What nvidia-smi prints for people: the list, the table, NVLink and the topology (simulated)."""
+"""Simulated text output of nvidia-smi: the list, the table, NVLink and the topology."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ _ALL_INACTIVE = "NVML: Unable to retrieve NVLink information as all links are in
 
 
 def title(board: Board, gpu: Facts) -> str:
-    """The line that names a GPU in lists."""
+    """Return the line of a GPU in lists."""
     return f"GPU {gpu['index']}: {board.facts['model']['product_name']} (UUID: {gpu['uuid']})"
 
 
 def listing(board: Board) -> list[str]:
-    """`nvidia-smi -L`."""
+    """Return the lines of `nvidia-smi -L`."""
     return [title(board, gpu) for gpu in board.gpus]
 
 
 def active_links(board: Board, gpu: Facts) -> int:
-    """How many NVLinks of a GPU are up."""
+    """Return the number of active NVLinks of a GPU."""
     count: int = board.facts["model"]["nvlink_count"]
     return 0 if gpu["is_lost"] else count - len(gpu["nvlinks"]["inactive"])
 
 
 def nvlink_status(board: Board, gpus: list[Facts]) -> list[str]:
-    """`nvidia-smi nvlink -s`."""
+    """Return the lines of `nvidia-smi nvlink -s`."""
     model, lines = board.facts["model"], []
     for gpu in gpus:
         lines.append(title(board, gpu))
@@ -60,7 +60,7 @@ def nvlink_status(board: Board, gpus: list[Facts]) -> list[str]:
 
 
 def nvlink_errors(board: Board, gpus: list[Facts]) -> list[str]:
-    """`nvidia-smi nvlink -e`."""
+    """Return the lines of `nvidia-smi nvlink -e`."""
     lines = []
     for gpu in gpus:
         lines.append(title(board, gpu))
@@ -75,7 +75,7 @@ def nvlink_errors(board: Board, gpus: list[Facts]) -> list[str]:
 
 
 def topology(board: Board) -> list[str]:
-    """`nvidia-smi topo -m`."""
+    """Return the lines of `nvidia-smi topo -m`."""
     gpus, nics = board.gpus, board.nics
     heads = [f"GPU{gpu['index']}" for gpu in gpus] + [f"NIC{number}" for number in range(len(nics))]
     lines = ["\t" + "\t".join([*heads, "CPU Affinity", "NUMA Affinity", "GPU NUMA ID"])]
@@ -90,7 +90,7 @@ def topology(board: Board) -> list[str]:
 
 
 def _relation(board: Board, row: Facts, column: Facts) -> str:
-    """How two devices are connected."""
+    """Return the connection between two devices."""
     if row is column:
         return " X "
     if "uuid" in row and "uuid" in column:
@@ -103,7 +103,7 @@ def _relation(board: Board, row: Facts, column: Facts) -> str:
 
 
 def peer_to_peer(board: Board) -> list[str]:
-    """`nvidia-smi topo -p2p n` and `-p2p r`: without a fabric no GPU reaches another, whatever the links say."""
+    """Return the lines of `nvidia-smi topo -p2p n` and `-p2p r`. Without a fabric all cells are NS."""
     gpus = board.gpus
 
     def cell(row: Facts, column: Facts) -> str:
@@ -119,7 +119,7 @@ def peer_to_peer(board: Board) -> list[str]:
 
 
 def versions(board: Board) -> list[str]:
-    """`nvidia-smi --version`."""
+    """Return the lines of `nvidia-smi --version`."""
     library = board.library_version or ""
     return [
         f"NVIDIA-SMI version  : {library}",
@@ -149,7 +149,7 @@ _HEAD = """\
 
 
 def table(board: Board) -> list[str]:
-    """`nvidia-smi` without arguments."""
+    """Return the lines of `nvidia-smi` without arguments."""
     version = board.loaded_version or ""
     summary = f"NVIDIA-SMI {board.library_version:<21}  Driver Version: {version:<14} CUDA Version: {CUDA_VERSION:<8}"
     lines = [time.strftime("%a %b %e %H:%M:%S %Y") + "       ", _WIDE, f"| {summary:<87} |", _RULE, *_HEAD.splitlines()]
@@ -159,7 +159,7 @@ def table(board: Board) -> list[str]:
 
 
 def _rows(board: Board, gpu: Facts) -> list[str]:
-    """One GPU of the table: three lines of three cells."""
+    """Return the three lines of a GPU in the table, each with three cells."""
     leaf = flat(report(board, gpu))
     if gpu["is_lost"]:
         rows = [

@@ -133,7 +133,7 @@ def test_who_shares_the_cache_waits_for_it(tmp_path: Path) -> None:
 
 
 def test_what_needs_a_lab_says_how_to_have_one() -> None:
-    with pytest.raises(InputError, match=f"expected a lab named '{NO_SUCH_LAB}' that is up") as caught:
+    with pytest.raises(InputError, match=f"lab '{NO_SUCH_LAB}' is not up") as caught:
         lifecycle.require_up(Lab(NO_SUCH_LAB))
     assert caught.value.hint == "sovctl lab up"
 

@@ -75,14 +75,14 @@ def outside(tmp_path: Path) -> Iterator[Cloud]:
 
 @given(st.text(max_size=200))
 def test_pieces_are_small_and_lose_nothing(text: str) -> None:
-    found = list(cloud.pieces(text))
+    found = list(cloud.text_chunks(text))
     assert "".join(found) == text
     assert all(3 <= len(piece) <= 7 for piece in found[:-1])
     assert all(1 <= len(piece) <= 7 for piece in found)
 
 
 def test_a_token_is_cut_by_the_stream() -> None:
-    assert all("[PERSON_1a2b3c4d]" not in piece for piece in cloud.pieces("to [PERSON_1a2b3c4d] now"))
+    assert all("[PERSON_1a2b3c4d]" not in piece for piece in cloud.text_chunks("to [PERSON_1a2b3c4d] now"))
 
 
 def test_answers_with_the_last_user_message(outside: Cloud) -> None:

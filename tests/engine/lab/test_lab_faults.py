@@ -110,7 +110,7 @@ def test_a_part_that_the_node_does_not_have_is_refused() -> None:
     fault = faults.fault_named("nvlink-down")
     with pytest.raises(InputError, match="expected an index of 0 to 7, got 8"):
         faults.with_fault(HEALTHY, fault, 8)
-    with pytest.raises(InputError, match="expected a node that has a gpu"):
+    with pytest.raises(InputError, match="this node has no gpu"):
         faults.with_fault(hardware.facts("sovtest", NODES[2]), fault, 0)
 
 

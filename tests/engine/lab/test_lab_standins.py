@@ -175,7 +175,7 @@ def test_errors_are_added_up_over_all_counters(disk: Disk, healthy: dict[str, An
         (("--query-gpu=nonsense", "--format=csv"), 2, 'Field "nonsense" is not a valid field to query.'),
         (("--query-gpu=name", "--format=xml"), 2, '"--format=" can only be "csv".'),
         (("-i", "9"), 6, "Invalid device id: 9"),
-        (("--gpu-reset",), 2, "simulated by the sovctl lab: part of it only"),
+        (("--gpu-reset",), 2, "simulated by the sovctl lab: only some commands"),
     ],
 )
 def test_what_it_cannot_do_is_an_error(disk: Disk, arguments: tuple[str, ...], code: int, said: str) -> None:
