@@ -1,1 +1,1 @@
-"""Checks as data: what is asserted of a node, how it is looked at, and the pure function that judges."""
+"""Checks of a site: model, definitions and the runner of `sovctl verify`."""

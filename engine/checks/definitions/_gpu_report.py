@@ -25,14 +25,14 @@ def count_findings(report: GpuReport, count: int | None) -> Iterator[Judgement]:
         count: GPUs per operating system; None if the catalogue does not have the number.
     """
     if count is None:
-        yield unknown("a platform whose GPU count is known", "none in the catalogue")
+        yield unknown("the platform's GPU count", "none in the catalogue")
         return
     if report.attached is None:
         yield unknown("attached_gpus", "none")
     elif report.attached != len(report.gpus):
-        yield unknown(f"{report.attached} GPUs described, as the driver counts", str(len(report.gpus)))
+        yield unknown(f"{report.attached} GPUs in the report (attached_gpus)", str(len(report.gpus)))
     if len(report.gpus) != count:
         yield failed(f"{count} GPUs", str(len(report.gpus)))
     addresses = {gpu.pci_bus_id for gpu in report.gpus}
     if None in addresses or len(addresses) != len(report.gpus):
-        yield unknown("every GPU at a PCI address of its own", f"{len(addresses - {None})} addresses")
+        yield unknown("a different PCI address for every GPU", f"{len(addresses - {None})} addresses")

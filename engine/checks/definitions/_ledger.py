@@ -53,12 +53,12 @@ class LedgerCheck(Check[Expected]):
         except (ValueError, KeyError, TypeError):
             raise Unreadable("the document of `sovctl audit verify --json`", section.text, where="sovctl") from None
         if findings or is_whole is not True:
-            kinds = ", ".join(sorted({str(each.get("kind")) for each in findings})) or "not whole"
-            return failed("a whole ledger", kinds)
+            kinds = ", ".join(sorted({str(each.get("kind")) for each in findings})) or "damage"
+            return failed("an undamaged ledger", kinds)
         if section.exit_code != 0:
-            return unknown("exit code 0 of a whole ledger", str(section.exit_code))
+            return unknown("exit code 0 for an undamaged ledger", str(section.exit_code))
         if origin != expected.origin:
             return failed(f"the ledger of {expected.origin}", origin)
         if entries == 0 or signed == 0:
             return unknown("signed entries", f"{entries} entries, {signed} signed")
-        return worst((), otherwise=f"expected a whole ledger, got {entries} entries, {signed} under the signed root")
+        return worst((), otherwise=f"expected an undamaged ledger, got {entries} entries, {signed} of them signed")

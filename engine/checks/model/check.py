@@ -150,13 +150,13 @@ def judge(check: Check[E], output: ProbeOutput, expected: E) -> Judgement:
     """Return the judgement of `check`; UNKNOWN for output that is incomplete or unreadable."""
     stderr = "\n".join(line for line in output.stderr.splitlines() if not line.startswith(MARK))
     if output.exit_code is None:
-        return unknown("the probe to run", excerpt(stderr) if stderr.strip() else "no answer")
+        return unknown("the probe to run", excerpt(stderr) if stderr.strip() else "no output")
     if output.exit_code != 0:
-        late = " (it did not end in time)" if output.exit_code == TIMED_OUT else ""
-        message = f", saying {excerpt(stderr)}" if stderr.strip() else ""
-        return unknown("the probe to end with 0", f"{output.exit_code}{late}{message}")
+        timeout = " (timeout)" if output.exit_code == TIMED_OUT else ""
+        message = f": {excerpt(stderr)}" if stderr.strip() else ""
+        return unknown("exit code 0 of the probe", f"{output.exit_code}{timeout}{message}")
     if not output.stdout.strip():
-        return unknown("an answer", "empty output")
+        return unknown("output of the probe", "none")
     try:
         return check.judge(output, expected)
     except Unreadable as error:

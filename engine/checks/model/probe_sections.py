@@ -40,7 +40,7 @@ class ProbeSections:
             Unreadable: the section is missing or incomplete.
         """
         if name not in self.by_name:
-            raise Unreadable(f"the whole answer of part {name!r}", "", where="probe")
+            raise Unreadable(f"complete output of {name!r}", "", where="probe")
         return self.by_name[name]
 
     def text(self, name: str) -> str:
@@ -51,9 +51,9 @@ class ProbeSections:
         """
         section = self.section(name)
         if section.exit_code != 0:
-            message = excerpt(section.errors.strip() or section.text)
-            got = f"{section.exit_code}, saying {message}"
-            raise Unreadable(f"{name} to end with 0", got, where="probe", is_description=True)
+            message = section.errors.strip() or section.text.strip()
+            got = f"{section.exit_code}: {excerpt(message)}" if message else str(section.exit_code)
+            raise Unreadable(f"exit code 0 of {name}", got, where="probe", is_description=True)
         return section.text
 
 
@@ -87,7 +87,7 @@ def parse_sections(output: ProbeOutput) -> ProbeSections:
 
 
 def _errors(stderr: str) -> dict[str, str]:
-    """Return standard error by section. It is used in reasons only, never for a verdict."""
+    """Return standard error by section. Reasons quote it; verdicts do not depend on it."""
     errors: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in stderr.split("\n"):

@@ -20,12 +20,14 @@ _HEAD = """\
 <!-- Generated from engine/checks/definitions/registry.py by
 `python -m sovctl.engine.checks.runner.documentation docs/checks.md`: no edits. -->
 
-What `sovctl verify` asserts of a site. A check looks at every node, or thing on a node, that it applies to by
-`site.yaml` and the catalogue. TEST exercises something, EXAMINE reads it (NIST SP 800-53A). Controls are those of NIST
-SP 800-53 Rev. 5 to which the answer is evidence for one part; it never decides a whole control. Expected numbers come
-from `engine/catalog/`, each with unit, source, kind and date.
+`sovctl verify` runs these checks. `site.yaml` and the catalogue determine the nodes, and the objects on a node, that a
+check applies to. Methods are those of NIST SP 800-53A: TEST exercises a component, EXAMINE reads its configuration.
+Controls are those of NIST SP 800-53 Rev. 5; the result of a check is evidence for a part of each control, not for the
+whole control. Expected numbers are in `engine/catalog/`, each with unit, source, kind and date.
 
-| check | what is asserted | method | controls |
+The check `topic.words-of-it` is defined in `engine/checks/definitions/topic/words_of_it.py`.
+
+| check | assertion | method | controls |
 |---|---|---|---|
 """
 

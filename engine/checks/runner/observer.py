@@ -93,7 +93,9 @@ class Observer:
         if words in (["simulated"], ["real"]):
             self._simulated[target.node] = words == ["simulated"]
         elif target.node not in self._lost:
-            self._lost[target.node] = f"the node did not understand us: {excerpt(greeting.stdout + greeting.stderr)}"
+            self._lost[target.node] = (
+                f"unexpected output of the first command: {excerpt(greeting.stdout + greeting.stderr)}"
+            )
         return host
 
     def _run_probe(self, target: CheckTarget, probe: Probe, host: Host) -> _Measurement:
@@ -119,6 +121,6 @@ class Observer:
         if result.rc == transport.SSH_LOST:
             # ssh prints its error after any banner of the server.
             lines = [line for line in err.splitlines() if line.strip()]
-            self._lost[node] = f"ssh to the node failed: {excerpt(lines[-1]) if lines else 'it said nothing'}"
+            self._lost[node] = f"ssh to the node failed: {excerpt(lines[-1]) if lines else 'no message'}"
         code = None if result.rc in (transport.SSH_LOST, transport.ENDED_BY_US) else result.rc
         return ProbeOutput(code, out, err)

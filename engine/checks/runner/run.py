@@ -238,7 +238,7 @@ def _stop(workers: Sequence[_Worker]) -> None:
 
 
 def last_applied_plan(state: SiteState) -> str | None:
-    """Return the digest of the last plan that was applied completely, from the site's ledger; None if there is none."""
+    """Return the digest of the last plan that was applied completely, from the site's ledger; None without one."""
     from sovctl.compliance.ledger.reader import LedgerReader
 
     try:

@@ -133,7 +133,7 @@ def run_bounded(words: Sequence[str], *, timeout_s: float, stdin: bytes) -> tupl
         code: int | None = process.wait(timeout_s)
     except subprocess.TimeoutExpired:
         code = None
-        err += f"no end within {timeout_s:g} s".encode()
+        err += f"timeout after {timeout_s:g} s".encode()
     except BaseException:
         _end(process)
         raise
@@ -144,7 +144,7 @@ def run_bounded(words: Sequence[str], *, timeout_s: float, stdin: bytes) -> tupl
         assert stream is not None
         stream.close()
     if len(out) > LIMIT_BYTES or len(err) > LIMIT_BYTES:
-        return None, b"", f"an answer of more than {LIMIT_BYTES} bytes".encode()
+        return None, b"", f"output of more than {LIMIT_BYTES} bytes".encode()
     return code, bytes(out), bytes(err)
 
 

@@ -333,7 +333,7 @@ SAMPLES: dict[str, Sample] = {
                     )
                 },
                 FAIL,
-                "10.88.0.2:9 out of reach for root, got TCP connected",
+                "10.88.0.2:9 blocked for root, got TCP connected",
             ),
             "datagram-left": Bad(
                 {
@@ -363,9 +363,9 @@ SAMPLES: dict[str, Sample] = {
         {
             "open-for-root": Bad({"root": attempts((CLOUD, "connected", "denied"))}, FAIL, "for root"),
             "closed-for-gateway": Bad(
-                {"gateway": attempts((CLOUD, "timeout", "denied"))}, FAIL, "open for the gateway"
+                {"gateway": attempts((CLOUD, "timeout", "denied"))}, FAIL, "reachable for the gateway"
             ),
-            "no-such-user": Bad({"gateway": (1, "")}, UNKNOWN, "gateway to end with 0"),
+            "no-such-user": Bad({"gateway": (1, "")}, UNKNOWN, "exit code 0 of gateway"),
         },
         ("10.88.0.2",),
     ),
@@ -423,8 +423,8 @@ SAMPLES: dict[str, Sample] = {
                 FAIL,
                 "apt.example.org",
             ),
-            "unverified": Bad({"targets": TARGETS.replace("Trusted: yes", "Trusted: no")}, FAIL, "signature was good"),
-            "any-key": Bad({"files": SOURCE_FILE.replace("Signed-By", "X-Signed-By")}, FAIL, "any key"),
+            "unverified": Bad({"targets": TARGETS.replace("Trusted: yes", "Trusted: no")}, FAIL, "verified signature"),
+            "any-key": Bad({"files": SOURCE_FILE.replace("Signed-By", "X-Signed-By")}, FAIL, "Signed-By"),
             "forced": Bad({"files": SOURCE_FILE.replace("Types", "Trusted: yes\nTypes")}, FAIL, "trusted in"),
             "settings": Bad({"settings": APT_SETTINGS.replace("Repositories 0", "Repositories true", 1)}, FAIL, "true"),
             "none": Bad({"targets": "\n"}, FAIL, "no source"),
@@ -462,8 +462,8 @@ SAMPLES: dict[str, Sample] = {
         GPUS,
         {"gpus": eight()},
         {
-            "failure": Bad({"gpus": eight(failure="Yes")}, FAIL, "replace it"),
-            "pending": Bad({"gpus": eight(pending="Yes")}, WARN, "reset it"),
+            "failure": Bad({"gpus": eight(failure="Yes")}, FAIL, "replace the GPU"),
+            "pending": Bad({"gpus": eight(pending="Yes")}, WARN, "reset the GPU"),
             "strange-word": Bad({"gpus": eight(failure="Perhaps")}, UNKNOWN, "remapped_rows of GPU 3"),
         },
         ("remapped_row_failure", "remapped_row_pending"),
@@ -679,9 +679,9 @@ SAMPLES: dict[str, Sample] = {
         {
             "readable": Bad({"ask": sealed(copies=2)}, FAIL, "got 2"),
             "nothing-stored": Bad({"ask": sealed(rows_after=4)}, UNKNOWN, "more than 4 rows"),
-            "stayed-here": Bad({"ask": sealed(route="pool")}, UNKNOWN, "nothing was sealed"),
+            "stayed-here": Bad({"ask": sealed(route="pool")}, UNKNOWN, "no value was encrypted"),
             "open-file": Bad(
-                {"ask": sealed(open_files=["/var/lib/sovctl/gateway/vault.db"])}, FAIL, "closed to others"
+                {"ask": sealed(open_files=["/var/lib/sovctl/gateway/vault.db"])}, FAIL, "not readable for other users"
             ),
         },
         ("rows_after",),
@@ -706,7 +706,7 @@ SAMPLES: dict[str, Sample] = {
             "half": Bad(
                 {"ask": recorded(records={"gateway.request": 1})}, FAIL, "gateway.answer of the request, got 0"
             ),
-            "text": Bad({"ask": recorded(texts=1)}, FAIL, "1 entries with it"),
+            "text": Bad({"ask": recorded(texts=1)}, FAIL, "1 entries with the text"),
             "not-counted": Bad({"ask": recorded(texts=None)}, UNKNOWN, "counts"),
             "no-id": Bad({"ask": recorded(request_id=None)}, UNKNOWN, "with an id"),
         },

@@ -101,4 +101,4 @@ def test_an_unrun_probe_says_why() -> None:
 
 def test_a_probe_that_took_too_long_says_so() -> None:
     judgement = judgement_of("gpu.count", ProbeOutput(124, "", "=== sovctl begin gpus\n"))
-    assert judgement.reason == "expected the probe to end with 0, got 124 (it did not end in time)"
+    assert judgement.reason == "expected exit code 0 of the probe, got 124 (timeout)"

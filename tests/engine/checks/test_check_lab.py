@@ -116,7 +116,7 @@ def test_what_is_broken_by_hand_is_found_by_its_check(site: Path, name: str) -> 
 # Faults of the stand-in hardware that do not hide one another: check, verdict and word of the reason by fault.
 FAULTS = [
     {
-        "row-remap-failure": ("gpu.row-remap", "FAIL", "replace it"),
+        "row-remap-failure": ("gpu.row-remap", "FAIL", "replace the GPU"),
         "fabric-degraded": ("nvlink.fabric-ready", "FAIL", "Unhealthy"),
         "link-downgraded": ("gpu.pcie-link", "FAIL", "got 8"),
         "overheated": ("gpu.temperature", "FAIL", "degrees left"),

@@ -76,7 +76,7 @@ def test_samples_have_the_form_that_the_shell_prints() -> None:
 
 def test_a_part_that_fails_says_what_it_said() -> None:
     sections = parse_sections(sh(script(gone="definitely-no-such-command --help")))
-    with pytest.raises(Unreadable, match=r"gone to end with 0, got 127, saying .*definitely-no-such-command"):
+    with pytest.raises(Unreadable, match=r"exit code 0 of gone, got 127: .*definitely-no-such-command"):
         sections.text("gone")
 
 

@@ -35,7 +35,7 @@ class Expected(Expectation):
 
 class SshKeysOnly(Check[Expected]):
     id, version, method = "access.ssh-keys-only", 1, Method.EXAMINE
-    title = "ssh lets nobody in but by key"
+    title = "sshd accepts public keys only"
     controls = ("ac-17", "ia-2", "ia-5")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -59,7 +59,7 @@ class SshKeysOnly(Check[Expected]):
         findings: list[Judgement] = []
         for number, user in enumerate(expected.users):
             findings += _findings(user, parse_sshd(sections.text(f"user_{number}")))
-        return worst(findings, otherwise=f"expected keys only, got that for {', '.join(expected.users)}")
+        return worst(findings, otherwise=f"expected public keys only, got the same for {', '.join(expected.users)}")
 
 
 def _findings(user: str, values: dict[str, str]) -> Iterator[Judgement]:

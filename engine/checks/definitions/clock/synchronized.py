@@ -25,7 +25,7 @@ class Expected(Expectation):
 
 class ClockSynchronized(Check[Expected]):
     id, version, method = "clock.synchronized", 1, Method.TEST
-    title = "the clock follows the site's own sources closely enough for audit records"
+    title = "the clock is synchronized with the site's NTP servers"
     controls = ("au-8", "sc-45")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -51,7 +51,7 @@ class ClockSynchronized(Check[Expected]):
         sections = parse_sections(output)
         tracking, sources = parse_tracking(sections.text("tracking")), parse_sources(sections.text("sources"))
         if tracking.leap != "Normal" or tracking.stratum > _MAX_STRATUM or tracking.stratum == 0:
-            return failed("a synchronised clock", f"{tracking.leap}, stratum {tracking.stratum}")
+            return failed("a synchronized clock", f"{tracking.leap}, stratum {tracking.stratum}")
         error_ms = tracking.error_bound_s * 1000
         findings = list(_source_findings(sources, expected.servers))
         if error_ms > expected.max_offset_ms:

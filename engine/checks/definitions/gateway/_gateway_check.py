@@ -24,7 +24,7 @@ class Expected(Expectation):
     Args:
         url: of the gateway on this node.
         models: model names that the client may request.
-        cloud_model: one of them that prefers a cloud, so that its identifiers are tokenized; None if there is none.
+        cloud_model: one of them that prefers a cloud, so that its identifiers are tokenized; None without such a name.
         key: reference to the client's API key; the probe reads the value from standard input.
     """
 
@@ -74,7 +74,7 @@ def single_row(output: ProbeOutput) -> dict[str, Any]:
     """
     found = list(rows(output))
     if len(found) != 1:
-        raise Unreadable("one answer", f"{len(found)}", where="ask", is_description=True)
+        raise Unreadable("one answer", f"{len(found)}", where="gateway_client", is_description=True)
     return found[0]
 
 
@@ -88,9 +88,9 @@ def rows(output: ProbeOutput) -> Iterator[dict[str, Any]]:
         try:
             row = json.loads(line)
         except ValueError:
-            raise Unreadable("JSON lines", line, where="ask") from None
+            raise Unreadable("JSON lines", line, where="gateway_client") from None
         if not isinstance(row, dict):
-            raise Unreadable("JSON objects", line, where="ask")
+            raise Unreadable("JSON objects", line, where="gateway_client")
         if "error" in row:
-            raise Unreadable("an answer of the gateway", str(row["error"]), where="ask")
+            raise Unreadable("an answer from the gateway", str(row["error"]), where="gateway_client")
         yield row

@@ -8,7 +8,7 @@ from ._gateway_check import Expected, GatewayCheck, gateway_request, rows
 
 class GatewayAnswers(GatewayCheck):
     id, version, method = "gateway.answers", 1, Method.TEST
-    title = "the gateway answers a client's chat with every model name"
+    title = "the gateway answers a chat request for every model name"
     controls = ("si-13",)
 
     def probe(self, expected: Expected) -> Probe:
@@ -22,11 +22,11 @@ class GatewayAnswers(GatewayCheck):
         for model in expected.models:
             row = by_model.get(model)
             if row is None:
-                findings.append(unknown(f"an answer of {model}", "none"))
+                findings.append(unknown(f"an answer from {model}", "none"))
             elif row.get("status") != 200 or row.get("has_text") is not True:
                 text = "with" if row.get("has_text") else "without"
                 findings.append(failed(f"status 200 and text from {model}", f"status {row.get('status')} {text} text"))
-        upstreams = [f"{model} by {by_model[model].get('route')}" for model in expected.models if model in by_model]
+        upstreams = [f"{model} from {by_model[model].get('route')}" for model in expected.models if model in by_model]
         return worst(
-            findings, otherwise=f"expected answers of {len(expected.models)} models, got {', '.join(upstreams)}"
+            findings, otherwise=f"expected answers from {len(expected.models)} models, got {', '.join(upstreams)}"
         )

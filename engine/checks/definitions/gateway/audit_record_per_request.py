@@ -13,7 +13,7 @@ _RECORDS = ("gateway.request", "gateway.answer")
 
 class AuditRecordPerRequest(GatewayCheck):
     id, version, method = "gateway.audit-record-per-request", 1, Method.TEST
-    title = "an answered request is in the audit ledger, once, without its text"
+    title = "the audit ledger records an answered request once, without its text"
     controls = ("au-12", "au-2", "au-3")
 
     def probe(self, expected: Expected) -> Probe:
@@ -28,14 +28,15 @@ class AuditRecordPerRequest(GatewayCheck):
             return unknown("an answered request with an id", f"status {row.get('status')}")
         records, texts = row.get("records"), row.get("texts")
         if not isinstance(records, dict) or not isinstance(texts, int):
-            return unknown("counts of records and of texts in them", "none")
+            return unknown("counts of records and of entries with the text", "none")
         findings = [
             failed(f"1 record {record_type} of the request", str(records.get(record_type, 0)))
             for record_type in _RECORDS
             if records.get(record_type, 0) != 1
         ]
         if texts:
-            findings.append(failed("no text of the request in the ledger", f"{texts} entries with it"))
+            findings.append(failed("no text of the request in the ledger", f"{texts} entries with the text"))
         return worst(
-            findings, otherwise=f"expected 1 record each of {' and '.join(_RECORDS)}, got that, without its text"
+            findings,
+            otherwise=f"expected 1 record each of {' and '.join(_RECORDS)}, got one each, without the request's text",
         )

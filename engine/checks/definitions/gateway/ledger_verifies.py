@@ -14,7 +14,7 @@ from .._ledger import Expected, LedgerCheck
 
 class GatewayLedgerVerifies(LedgerCheck):
     id, version, method = "gateway.ledger-verifies", 1, Method.TEST
-    title = "the gateway's audit ledger is whole"
+    title = "the gateway's audit ledger is complete and unaltered"
     controls = ("au-10", "au-9", "au-9.3")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:

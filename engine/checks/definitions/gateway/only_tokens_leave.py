@@ -30,7 +30,7 @@ class Expected(Expectation):
 
 class OnlyTokensLeave(Check[Expected]):
     id, version, method = "gateway.only-tokens-leave", 1, Method.TEST
-    title = "of every kind that policy tokenizes, only a token is in what would leave"
+    title = "outgoing requests contain tokens in place of identifiers"
     controls = ("ac-4", "sc-7")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -52,8 +52,8 @@ class OnlyTokensLeave(Check[Expected]):
         except (ValueError, KeyError, TypeError):
             raise Unreadable("the document of the gateway's `check --json`", section.text, where="gateway") from None
         if verdict == "FAIL":
-            return failed("only tokens in what would leave", detail)
+            return failed("only tokens in the outgoing body", detail)
         if verdict != "PASS" or not detail or section.exit_code != 0:
             got = detail if section.exit_code == 0 else f"exit {section.exit_code}"
             return unknown("every check of the gateway passed", got)
-        return worst((), otherwise=f"expected only tokens in what would leave, got: {detail}")
+        return worst((), otherwise=f"expected only tokens in the outgoing body, got {detail}")

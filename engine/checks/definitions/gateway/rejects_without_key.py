@@ -11,7 +11,7 @@ _UNAUTHORIZED = 401
 
 class RejectsWithoutKey(GatewayCheck):
     id, version, method = "gateway.rejects-without-key", 1, Method.TEST
-    title = "the gateway refuses requests without a valid key"
+    title = "the gateway rejects requests without a valid API key"
     controls = ("ac-14", "ac-3", "ia-9")
 
     def probe(self, expected: Expected) -> Probe:
@@ -22,13 +22,13 @@ class RejectsWithoutKey(GatewayCheck):
         """Pass if every request has status 401, and `/healthz` 200, which proves that the gateway responds."""
         status = {str(row.get("case")): row.get("status") for row in rows(output)}
         if status.get("healthz") != 200:
-            return unknown(
-                "/healthz to answer 200, so that a refusal means something", str(status.get("healthz", "none"))
-            )
+            return unknown("status 200 from /healthz as a control", str(status.get("healthz", "none")))
         findings: list[Judgement] = []
         for case in _REJECTED:
             if case not in status:
-                findings.append(unknown(f"an attempt with {case}", "none"))
+                findings.append(unknown(f"a status with {case}", "none"))
             elif status[case] != _UNAUTHORIZED:
                 findings.append(failed(f"status {_UNAUTHORIZED} with {case}", str(status[case])))
-        return worst(findings, otherwise=f"expected {_UNAUTHORIZED} for {', '.join(_REJECTED)}, got it for each")
+        return worst(
+            findings, otherwise=f"expected {_UNAUTHORIZED} for {', '.join(_REJECTED)}, got {_UNAUTHORIZED} for all"
+        )

@@ -13,7 +13,7 @@ from ._gateway_check import Expected, GatewayCheck, gateway_request, single_row
 
 class VaultEncrypted(GatewayCheck):
     id, version, method = "gateway.vault-encrypted", 1, Method.TEST
-    title = "identifiers that were tokenized cannot be read in the vault's files"
+    title = "tokenized identifiers are not readable in the vault's files"
     controls = ("sc-28", "sc-28.1")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -25,12 +25,12 @@ class VaultEncrypted(GatewayCheck):
         return gateway_request(expected, "seal", expected.cloud_model or "", f"{DATA}/vault.db")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
-        """Pass if the vault has more rows, no readable copy, and no file that other users may read."""
+        """Pass if the vault has more rows and no readable copy, and no file that other users may read."""
         row = single_row(output)
         if row.get("status") != 200 or row.get("route") != "cloud":
             return unknown(
-                f"a tokenized request of {expected.cloud_model}",
-                f"status {row.get('status')} by {row.get('route')}, so nothing was sealed",
+                f"a tokenized request for {expected.cloud_model}",
+                f"status {row.get('status')} from {row.get('route')}; no value was encrypted",
             )
         before, after, copies = row.get("rows_before"), row.get("rows_after"), row.get("copies")
         if not isinstance(before, int) or not isinstance(after, int) or not isinstance(copies, int):
@@ -42,7 +42,7 @@ class VaultEncrypted(GatewayCheck):
             findings.append(failed("0 readable copies of the identifiers in the vault's files", str(copies)))
         if not isinstance(row.get("open_files"), list):
             findings.append(unknown("permissions of the vault's files", "none"))
-        findings += [failed(f"{file} closed to others", "readable") for file in row.get("open_files") or ()]
+        findings += [failed(f"{file} not readable for other users", "readable") for file in row.get("open_files") or ()]
         return worst(
-            findings, otherwise=f"expected the identifiers sealed, got {after - before} more rows, no readable copy"
+            findings, otherwise=f"expected encrypted identifiers, got {after - before} more rows and no readable copy"
         )

@@ -16,7 +16,7 @@ _LOST = "GPU is lost"
 
 class GpuCount(GpuCheck):
     id, version, method = "gpu.count", 1, Method.TEST
-    title = "every GPU is on the bus and in the driver's list, of the right model, and answers"
+    title = "the platform's GPUs are on the PCI bus, and all respond"
     controls = ("cm-8",)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
@@ -25,10 +25,10 @@ class GpuCount(GpuCheck):
         section = sections.section("gpus")
         if section.exit_code != 0 and _LOST in section.text:
             # nvidia-smi reports the loss and exits with an error: a measurement, not a missing one.
-            return failed("every GPU to answer", f"{_LOST!r}, exit code {section.exit_code}")
+            return failed("every GPU to respond", f"{_LOST!r}, exit code {section.exit_code}")
         report = parse_nvidia_smi_xml(sections.text("gpus"))
         if expected.gpu_count is None or expected.pci_device_id is None:
-            return unknown("a platform whose GPU count and PCI id are known", "none in the catalogue")
+            return unknown("the platform's GPU count and PCI id", "none in the catalogue")
         on_bus = _gpus_on_bus(sections.text("bus"))
         findings = [
             *count_findings(report, expected.gpu_count),
@@ -44,7 +44,7 @@ class GpuCount(GpuCheck):
         return worst(
             findings,
             otherwise=f"expected {expected.gpu_count} GPUs with PCI id {expected.pci_device_id}, "
-            f"got {len(report.gpus)} from the driver and {len(on_bus)} on the bus, all answering",
+            f"got {len(report.gpus)} from the driver and {len(on_bus)} on the bus, all responding",
         )
 
 
@@ -52,9 +52,9 @@ def _state_findings(report: GpuReport) -> Iterator[Judgement]:
     for gpu in report.gpus:
         name = f"GPU {gpu.index} ({gpu.pci_bus_id})"
         if gpu.is_lost:
-            yield failed(f"{name} to answer", "GPU is lost")
+            yield failed(f"{name} to respond", "GPU is lost")
         elif gpu.needs_reset:
-            yield failed(f"{name} to answer", "GPU requires reset")
+            yield failed(f"{name} to respond", "GPU requires reset")
         # Absent with drivers before 570; "N/A" on virtual GPUs and in the lab.
         elif gpu.recovery_action not in (None, "None", "N/A"):
             yield failed(f"no recovery action for {name}", str(gpu.recovery_action))

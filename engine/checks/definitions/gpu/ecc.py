@@ -12,7 +12,7 @@ from ._gpu_check import Expected, GpuCheck
 
 class GpuEcc(GpuCheck):
     id, version, method = "gpu.ecc", 1, Method.TEST
-    title = "error correction is on and no uncorrectable error was seen"
+    title = "ECC is enabled, and no uncorrectable error was counted"
     controls = ("si-13", "si-7")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
@@ -20,7 +20,7 @@ class GpuEcc(GpuCheck):
         report = gpu_report(output)
         return worst(
             [*count_findings(report, expected.gpu_count), *(each for gpu in report.gpus for each in _findings(gpu))],
-            otherwise=f"expected ECC on and 0 uncorrectable errors, got that on {len(report.gpus)} GPUs",
+            otherwise=f"expected ECC enabled and 0 uncorrectable errors, got both on {len(report.gpus)} GPUs",
         )
 
 
@@ -35,8 +35,8 @@ def _findings(gpu: Gpu) -> Iterator[Judgement]:
     elif gpu.ecc.volatile_uncorrectable > 0:
         yield failed(f"0 uncorrectable errors on {name} since driver load", str(gpu.ecc.volatile_uncorrectable))
     if gpu.ecc.sram_threshold_exceeded:
-        yield failed(f"the SRAM error threshold of {name} not exceeded", "exceeded: replace it")
+        yield failed(f"the SRAM error threshold of {name} not exceeded", "exceeded; replace the GPU")
     if gpu.ecc.aggregate_uncorrectable is None:
         yield unknown(f"the lifetime error count of {name}", "GPU is lost" if gpu.is_lost else "none")
     elif gpu.ecc.aggregate_uncorrectable > 0:
-        yield warned(f"0 uncorrectable errors in the life of {name}", str(gpu.ecc.aggregate_uncorrectable))
+        yield warned(f"0 uncorrectable errors in the lifetime of {name}", str(gpu.ecc.aggregate_uncorrectable))

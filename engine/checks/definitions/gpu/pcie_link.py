@@ -9,7 +9,7 @@ from ._gpu_check import Expected, GpuCheck
 
 class GpuPcieLink(GpuCheck):
     id, version, method = "gpu.pcie-link", 1, Method.TEST
-    title = "every GPU has all its PCIe lanes to the host"
+    title = "every GPU has the full width of its PCIe link"
     controls = ("si-13",)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
@@ -18,7 +18,7 @@ class GpuPcieLink(GpuCheck):
         generation, width = expected.pcie_gen, expected.pcie_width
         findings = list(count_findings(report, expected.gpu_count))
         if generation is None or width is None:
-            return unknown("a platform whose PCIe link is known", "none in the catalogue")
+            return unknown("the platform's PCIe link", "none in the catalogue")
         for gpu in report.gpus:
             name, link = f"GPU {gpu.index}", gpu.pcie
             if link.width is None or link.generation is None:
@@ -30,4 +30,6 @@ class GpuPcieLink(GpuCheck):
                 findings.append(
                     warned(f"PCIe generation {generation} to {name}", f"{link.generation}; measure it under load")
                 )
-        return worst(findings, otherwise=f"expected PCIe {generation} x{width}, got that on {len(report.gpus)} GPUs")
+        return worst(
+            findings, otherwise=f"expected PCIe {generation} x{width}, got the same on {len(report.gpus)} GPUs"
+        )

@@ -9,7 +9,7 @@ from ._gpu_check import Expected, GpuCheck
 
 class GpuPersistence(GpuCheck):
     id, version, method = "gpu.persistence", 1, Method.TEST
-    title = "the driver stays loaded between clients"
+    title = "persistence mode is enabled"
     controls = ("cm-6",)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
@@ -21,4 +21,4 @@ class GpuPersistence(GpuCheck):
                 findings.append(unknown(f"the persistence mode of GPU {gpu.index}", "none"))
             elif gpu.persistence_mode != "Enabled":
                 findings.append(failed(f"persistence Enabled on GPU {gpu.index}", gpu.persistence_mode))
-        return worst(findings, otherwise=f"expected persistence Enabled, got that on {len(report.gpus)} GPUs")
+        return worst(findings, otherwise=f"expected persistence Enabled, got Enabled on {len(report.gpus)} GPUs")

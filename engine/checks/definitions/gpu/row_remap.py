@@ -12,7 +12,7 @@ from ._gpu_check import Expected, GpuCheck
 
 class GpuRowRemap(GpuCheck):
     id, version, method = "gpu.row-remap", 1, Method.TEST
-    title = "no GPU has run out of spare memory rows"
+    title = "no GPU has a failed or pending row remapping"
     controls = ("si-13",)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
@@ -20,7 +20,7 @@ class GpuRowRemap(GpuCheck):
         report = gpu_report(output)
         return worst(
             [*count_findings(report, expected.gpu_count), *(each for gpu in report.gpus for each in _findings(gpu))],
-            otherwise=f"expected no row remapping failed or pending, got that on {len(report.gpus)} GPUs",
+            otherwise=f"expected no failed or pending row remapping, got none on {len(report.gpus)} GPUs",
         )
 
 
@@ -29,6 +29,6 @@ def _findings(gpu: Gpu) -> Iterator[Judgement]:
     if rows.failure is None or rows.pending is None:
         yield unknown(f"remapped_rows of {name}", "GPU is lost" if gpu.is_lost else "none")
     if rows.failure:
-        yield failed(f"spare rows left on {name}", "row remapping failed: replace it")
+        yield failed(f"spare memory rows on {name}", "row remapping failed; replace the GPU")
     if rows.pending:
-        yield warned(f"no row remapping pending on {name}", "pending: reset it")
+        yield warned(f"no pending row remapping on {name}", "pending; reset the GPU")

@@ -12,7 +12,7 @@ _LOW_MARGIN_C = 5  # degrees Celsius; an estimate of 2026-11-21 without a measur
 
 class GpuTemperature(GpuCheck):
     id, version, method = "gpu.temperature", 1, Method.TEST
-    title = "no GPU is at the temperature where it slows down"
+    title = "every GPU is below its slowdown temperature"
     controls = ("pe-14", "si-13")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:

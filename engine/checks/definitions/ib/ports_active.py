@@ -2,7 +2,7 @@
 
 - N/A only if the platform has no compute fabric, and neither sysfs nor the PCI bus lists an InfiniBand adapter.
 - UNKNOWN if adapters are expected and sysfs lists none, because a missing driver has the same result as a missing card.
-- Bonds and Ethernet ports are no compute ports.
+- Bonds and Ethernet ports are not compute ports.
 - More ports than expected are UNKNOWN, because the internal ConnectX-7 of B200 and B300 NVSwitch boards cannot be
   distinguished from compute adapters (leptonai/gpud issue 1164, read 2026-11-20).
 """
@@ -41,7 +41,7 @@ class Expected(Expectation):
 
 class PortsActive(Check[Expected]):
     id, version, method = "ib.ports-active", 1, Method.TEST
-    title = "every InfiniBand compute port is active at its rate"
+    title = "every InfiniBand compute port is active at its rated speed"
     controls = ("cm-8", "si-13")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -70,9 +70,9 @@ for file in {" ".join(f'"$adapter"/{each}' for each in files.split())}; do
         listed = _adapter_count(sections.text("adapters"))
         on_bus = sum(line.split()[:1] == [_MELLANOX] for line in _devices(sections.text("bus")))
         if listed != len(adapters):
-            return unknown(f"the files of {listed} adapters", str(len(adapters)))
+            return unknown(f"sysfs files of {listed} adapters", str(len(adapters)))
         if expected.ports is None:
-            return unknown("a platform whose compute ports are known", "none in the catalogue")
+            return unknown("the platform's compute ports", "none in the catalogue")
         compute = [(adapter, port) for adapter in adapters for port in adapter.ports if _is_compute(adapter, port)]
         if expected.ports == 0:
             return _judge_without_fabric(len(compute), listed, on_bus)
@@ -98,12 +98,12 @@ def _judge_ports(compute: list[tuple[Adapter, Port]], ports: int, rate: float | 
     if len(compute) < ports:
         findings.append(failed(f"{ports} compute ports", str(len(compute))))
     elif len(compute) > ports:
-        findings.append(unknown(f"{ports} compute ports", f"{len(compute)}, and which are compute is not known"))
+        findings.append(unknown(f"{ports} compute ports", f"{len(compute)}; compute ports cannot be identified"))
     if rate is None:
-        findings.append(unknown("a platform whose port rate is known", "none in the catalogue"))
+        findings.append(unknown("the platform's port rate", "none in the catalogue"))
     for adapter, port in compute:
         findings += _port_findings(f"{adapter.name} port {port.number}", port, rate)
-    return worst(findings, otherwise=f"expected {ports} ports ACTIVE, LinkUp, {rate:g} Gbit/s, got that on all")
+    return worst(findings, otherwise=f"expected {ports} ports ACTIVE, LinkUp, {rate:g} Gbit/s, got the same on all")
 
 
 def _port_findings(name: str, port: Port, rate: float | None) -> Iterator[Judgement]:

@@ -36,7 +36,7 @@ class Expected(Expectation):
 
 class ModelChecksum(Check[Expected]):
     id, version, method = "model.checksum", 1, Method.TEST
-    title = "every file of the model is the one that its manifest names"
+    title = "the model's files match the SHA-256 values of its manifest"
     controls = ("cm-14", "si-7", "si-7.1", "sr-11")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -77,7 +77,7 @@ class ModelChecksum(Check[Expected]):
         return worst(
             findings,
             otherwise=f"expected manifest {expected.manifest_sha256[:16]}… and its {len(listed)} files, "
-            "got every one of them by SHA-256",
+            "got the same SHA-256 for all",
         )
 
 

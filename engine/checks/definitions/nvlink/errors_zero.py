@@ -40,7 +40,7 @@ class ErrorsZero(NvlinkCheck):
         """Fail on an error, warn about a link recovery; UNKNOWN if a link reports no error counter."""
         counters = parse_nvlink_errors(parse_sections(output).text("errors"))
         if expected.gpu_count is None or expected.links_per_gpu is None:
-            return unknown("a platform whose NVLinks are known", "none in the catalogue")
+            return unknown("the platform's NVLinks", "none in the catalogue")
         measured = {(each.gpu, each.link) for each in counters if each.name in _ERRORS}
         link_count = expected.gpu_count * expected.links_per_gpu
         findings = []
@@ -56,7 +56,7 @@ def _findings(counter: LinkCounter) -> Iterator[Judgement]:
         return
     if counter.name in _ERRORS:
         if counter.value is None:
-            yield unknown(f"a number of {counter.name} on {link}", "none")
+            yield unknown(f"a value of {counter.name} on {link}", "none")
         elif counter.value > 0:
             yield failed(f"0 {counter.name} on {link}", str(counter.value))
     elif counter.name in _RECOVERIES:

@@ -44,7 +44,7 @@ class Expected(Expectation):
 
 class FabricReady(Check[Expected]):
     id, version, method = "nvlink.fabric-ready", 1, Method.TEST
-    title = "the fabric's services run, and every GPU is registered, successfully, and healthy"
+    title = "the fabric services run, and every GPU is registered and healthy"
     controls = ("si-13",)
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -75,7 +75,7 @@ class FabricReady(Check[Expected]):
         sections = parse_sections(output)
         report = parse_nvidia_smi_xml(sections.text("gpus"))
         if not expected.is_known:
-            return unknown("a platform whose fabric is known", "none in the catalogue")
+            return unknown("the platform's fabric", "none in the catalogue")
         units = {unit.id.removesuffix(".service"): unit for unit in parse_units(sections.text("services"))}
         findings = list(count_findings(report, expected.gpu_count))
         for service in expected.services:
@@ -89,7 +89,7 @@ class FabricReady(Check[Expected]):
         return worst(
             findings,
             otherwise=f"expected {', '.join(expected.services) or 'no service'} running and {values} on every GPU, "
-            f"got that on {len(report.gpus)} GPUs",
+            f"got the same on {len(report.gpus)} GPUs",
         )
 
 
@@ -116,7 +116,7 @@ def _gpu_findings(gpu: Gpu, expected: Expected) -> Iterator[Judgement]:
         if got is None:
             yield unknown(f"fabric {field} of {name}", "no such element")
         elif got in bad:
-            yield failed(f"fabric {field} of {name} in order", got)
+            yield failed(f"healthy fabric {field} of {name}", got)
     if health.route_recovery_in_progress == "True":
         yield warned(f"no route recovery on {name}", "one in progress")
     if health.incorrect_configuration not in (None, "None", "N/A"):

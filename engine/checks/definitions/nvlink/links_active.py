@@ -15,7 +15,7 @@ _SPEED_TOLERANCE_GB_S = 0.01
 
 class LinksActive(NvlinkCheck):
     id, version, method = "nvlink.links-active", 1, Method.TEST
-    title = "every NVLink is up at its speed"
+    title = "every NVLink is active at its rated speed"
     controls = ("cm-8", "si-13")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
@@ -23,7 +23,7 @@ class LinksActive(NvlinkCheck):
         gpus = parse_nvlink_status(parse_sections(output).text("links"))
         links_per_gpu, speed = expected.links_per_gpu, expected.link_gb_s
         if expected.gpu_count is None or links_per_gpu is None or speed is None:
-            return unknown("a platform whose NVLinks are known", "none in the catalogue")
+            return unknown("the platform's NVLinks", "none in the catalogue")
         findings = []
         if len(gpus) != expected.gpu_count:
             findings.append(failed(f"links of {expected.gpu_count} GPUs", str(len(gpus))))
@@ -31,7 +31,7 @@ class LinksActive(NvlinkCheck):
             findings += _findings(gpu, links_per_gpu, speed)
         return worst(
             findings,
-            otherwise=f"expected {links_per_gpu} links at {speed} GB/s per GPU, got that on {len(gpus)} GPUs "
+            otherwise=f"expected {links_per_gpu} links at {speed} GB/s per GPU, got the same on {len(gpus)} GPUs "
             f"({sum(gpu.active for gpu in gpus)} links)",
         )
 

@@ -12,7 +12,7 @@ from ._links import Expected, NvlinkCheck
 
 class PeerAccess(NvlinkCheck):
     id, version, method = "nvlink.peer-access", 1, Method.TEST
-    title = "every GPU reaches every other over NVLink"
+    title = "all GPUs have peer access over NVLink"
     controls = ("si-13",)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
@@ -20,7 +20,7 @@ class PeerAccess(NvlinkCheck):
         sections = parse_sections(output)
         topology, access = parse_topology(sections.text("topology")), parse_p2p(sections.text("access"))
         if expected.gpu_count is None or expected.topology is None:
-            return unknown("a platform whose topology is known", "none in the catalogue")
+            return unknown("the platform's topology", "none in the catalogue")
         findings = [
             *_findings(topology, expected.gpu_count, expected.topology),
             *_findings(access, expected.gpu_count, "OK"),

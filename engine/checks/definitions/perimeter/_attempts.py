@@ -2,7 +2,7 @@
 
 The error of an attempt shows where the packet was stopped. Measured with nft 1.0.6:
 - UDP: EPERM if the node's firewall drops or rejects the datagram, ENETUNREACH without a route, success if it leaves.
-- TCP: a dropped connection times out inside or outside the node, so a timeout is no proof without the UDP result.
+- TCP: a dropped connection times out inside or outside the node, so the UDP result is needed too.
   A refused connection may have been refused by a remote host, so it is UNKNOWN.
 """
 
@@ -57,15 +57,15 @@ def parse_attempts(text: str, endpoints: tuple[Endpoint, ...]) -> tuple[Attempt,
         rows = [json.loads(line) for line in text.splitlines() if line.strip()]
         attempts = tuple(Attempt(Endpoint(r["address"], r["port"]), str(r["tcp"]), str(r["udp"])) for r in rows)
     except (ValueError, KeyError, TypeError):
-        raise Unreadable("one JSON line per attempt", text, where="reach") from None
+        raise Unreadable("one JSON line per attempt", text, where="egress") from None
     if tuple(each.endpoint for each in attempts) != endpoints:
-        raise Unreadable(f"{len(endpoints)} attempts", f"{len(attempts)}", where="reach", is_description=True)
+        raise Unreadable(f"{len(endpoints)} attempts", f"{len(attempts)}", where="egress", is_description=True)
     return attempts
 
 
 def blocked_findings(attempt: Attempt, user: str) -> Iterator[Judgement]:
     """Yield a finding for each protocol that was not stopped on the node."""
-    where = f"{attempt.endpoint} out of reach for {user}"
+    where = f"{attempt.endpoint} blocked for {user}"
     for protocol, result, sent, stopped in (
         ("TCP", attempt.tcp, _SENT_TCP, _STOPPED_TCP),
         ("UDP", attempt.udp, _SENT_UDP, _STOPPED_UDP),

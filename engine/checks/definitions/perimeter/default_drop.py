@@ -22,7 +22,7 @@ class Expected(Expectation):
 
 class DefaultDrop(Check[Expected]):
     id, version, method = "perimeter.default-drop", 1, Method.EXAMINE
-    title = "the firewall drops what no rule names, in all three directions"
+    title = "the firewall policy is drop for input, forward and output"
     controls = ("ac-4", "cm-7", "sc-7", "sc-7.5")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -38,7 +38,7 @@ class DefaultDrop(Check[Expected]):
         ruleset = parse_ruleset(parse_sections(output).text("ruleset"))
         return worst(
             _findings(ruleset),
-            otherwise=f"expected policy drop on {', '.join(_HOOKS)} of table inet sovctl, got that on all",
+            otherwise=f"expected policy drop on {', '.join(_HOOKS)} of table inet sovctl, got drop on all",
         )
 
 
@@ -55,4 +55,4 @@ def _findings(ruleset: Ruleset) -> Iterator[Judgement]:
             yield failed(f"policy drop on {hook}", str(chain.policy))
     for rule in ruleset.rules:
         if (rule.family, rule.table) == _TABLE and rule.matches_all and rule.verdict == "accept":
-            yield failed("no rule that lets everything through", f"one in chain {rule.chain}, handle {rule.handle}")
+            yield failed("no rule that accepts every packet", f"one in chain {rule.chain}, handle {rule.handle}")

@@ -32,7 +32,7 @@ class Expected(Expectation):
 
 class ExceptionOnlyFromGateway(Check[Expected]):
     id, version, method = "perimeter.exception-only-from-gateway", 1, Method.TEST
-    title = "a named exception works for the gateway and for nobody else"
+    title = "only the gateway can reach the exceptions of the perimeter"
     controls = ("ac-4", "sc-7", "sc-7.5")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -54,7 +54,7 @@ class ExceptionOnlyFromGateway(Check[Expected]):
         return Probe(script(**commands))
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
-        """Pass if root reaches no exception, and the gateway's user every one that has not expired."""
+        """Pass if root reaches no exception, and the gateway's user reaches all except expired ones."""
         sections = parse_sections(output)
         findings: list[Judgement] = []
         for attempt in parse_attempts(sections.text("root"), expected.endpoints):
@@ -62,13 +62,13 @@ class ExceptionOnlyFromGateway(Check[Expected]):
         if expected.is_gateway:
             for attempt in parse_attempts(sections.text("gateway"), expected.endpoints):
                 if attempt.endpoint in expected.expired:
-                    findings += blocked_findings(attempt, "the gateway, the exception being expired")
+                    findings += blocked_findings(attempt, "the gateway (expired exception)")
                 elif attempt.tcp != "connected":
-                    findings.append(failed(f"{attempt.endpoint} open for the gateway", attempt.tcp))
+                    findings.append(failed(f"{attempt.endpoint} reachable for the gateway", attempt.tcp))
         names = ", ".join(map(str, expected.endpoints))
         return worst(
             findings,
-            otherwise=f"expected {names} open for the gateway's user alone, got that"
+            otherwise=f"expected {names} reachable for the gateway's user only, got root blocked"
             if expected.is_gateway
-            else f"expected {names} closed from here, got that",
+            else f"expected {names} blocked on this node, got blocked",
         )

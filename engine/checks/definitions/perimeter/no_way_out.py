@@ -15,7 +15,7 @@ from ._attempts import Endpoint, blocked_findings, exception_endpoints, parse_at
 _INTERNET = Endpoint("192.0.2.1", 443)
 """An address of TEST-NET-1 (RFC 5737), which is assigned to no host. A packet to it must not leave the node."""
 _OTHER_PORTS = (9, 80, 22)
-"""Candidates, in this order, for a port of the first exception's address that is no exception. 9: discard, RFC 863."""
+"""Candidates for another port of the first exception's address, in this order. 9: discard, RFC 863."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Expected(Expectation):
 
 class NoWayOut(Check[Expected]):
     id, version, method = "perimeter.no-way-out", 1, Method.TEST
-    title = "an attempt to reach out of the perimeter fails on the node"
+    title = "the node blocks connections to addresses outside the perimeter"
     controls = ("ac-4", "sc-7", "sc-7.5")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -49,4 +49,4 @@ class NoWayOut(Check[Expected]):
         attempts = parse_attempts(parse_sections(output).text("root"), expected.endpoints)
         findings = [each for attempt in attempts for each in blocked_findings(attempt, "root")]
         results = ", ".join(f"{each.endpoint} {each.udp}" for each in attempts)
-        return worst(findings, otherwise=f"expected every attempt stopped on the node, got that: {results}")
+        return worst(findings, otherwise=f"expected every attempt blocked on the node, got {results}")

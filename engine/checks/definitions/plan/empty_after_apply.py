@@ -33,7 +33,7 @@ class Expected(Expectation):
 
 class EmptyAfterApply(Check[Expected]):
     id, version, method = "plan.empty-after-apply", 1, Method.TEST
-    title = "a new plan of the site is empty"
+    title = "a new plan of the site has no changes"
     controls = ("cm-2", "cm-3", "cm-6")
 
     def expect_controller(self, site: CheckContext) -> Iterator[Expected]:
@@ -62,8 +62,8 @@ class EmptyAfterApply(Check[Expected]):
         if section.exit_code != 0:
             return unknown("exit code 0 of a plan", str(section.exit_code))
         if missing := sorted(set(expected.nodes) - observed):
-            return unknown("every node observed", f"none of {', '.join(missing)}")
+            return unknown("facts of every node", f"none of {', '.join(missing)}")
         if changes:
             more = f" and {len(changes) - _MAX_SHOWN} more" if len(changes) > _MAX_SHOWN else ""
             return failed("an empty plan", f"{', '.join(changes[:_MAX_SHOWN])}{more}")
-        return worst((), otherwise=f"expected an empty plan, got no change on {len(expected.nodes)} nodes")
+        return worst((), otherwise=f"expected an empty plan, got no changes on {len(expected.nodes)} nodes")

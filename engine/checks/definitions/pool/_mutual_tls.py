@@ -9,9 +9,9 @@ from typing import Any
 from ....facts.unreadable import Unreadable, excerpt
 from ....resources.credential import TLS
 from ....spec import Node
-from ...model.check import Check, Judgement, Probe, failed, passed, unknown
+from ...model.check import Check, Judgement, Probe, ProbeOutput, failed, passed, unknown
 from ...model.check_context import CheckContext
-from ...model.probe_sections import script
+from ...model.probe_sections import parse_sections, script
 from .._probe_commands import python_command
 from ._replicas import Expected, heads_on
 
@@ -38,18 +38,18 @@ class MutualTlsCheck(Check[Expected]):
         return Probe(script(doors=command), timeout_s=120)
 
 
-def parse_responses(text: str) -> Responses:
-    """Parse the output of `probe_scripts/mutual_tls.py`: one JSON line per attempt.
+def responses_of(output: ProbeOutput) -> Responses:
+    """Parse the lines of `probe_scripts/mutual_tls.py`, one JSON object per attempt.
 
     Raises:
         Unreadable: a line has another form, or an attempt occurs twice.
     """
     responses: dict[tuple[str, str], str] = {}
-    for line in text.splitlines():
+    for line in parse_sections(output).text("doors").splitlines():
         row = _json_object(line)
         key = (str(row.get("door")), str(row.get("path")))
         if key in responses or not isinstance(row.get("answer"), str):
-            raise Unreadable("each door and path once, with an answer", line, where="doors")
+            raise Unreadable("each connection and path once, with an answer", line, where="mutual_tls")
         responses[key] = row["answer"]
     return responses
 
@@ -57,25 +57,25 @@ def parse_responses(text: str) -> Responses:
 def control_failure(responses: Responses) -> Judgement | None:
     """Return UNKNOWN if the node's certificate is not accepted either, because rejections then prove nothing."""
     response = responses.get(("certificate", CONTROL_PATH), "none")
-    return None if response == "http 200" else unknown(f"{CONTROL_PATH} to answer 200 with a certificate", response)
+    return None if response == "http 200" else unknown(f"status 200 from {CONTROL_PATH} with a certificate", response)
 
 
 def rejection(responses: Responses, connection: str, path: str) -> Judgement:
     """Return PASS if the server closed the connection or sent a TLS alert."""
     response = responses.get((connection, path))
     if response is None:
-        return unknown(f"an attempt at {path} ({connection})", "none")
+        return unknown(f"a response of {path} ({connection})", "none")
     if response in _REJECTED:
-        return passed("turned away")
+        return passed("rejected")
     is_answer = response.startswith("http ")
-    return (failed if is_answer else unknown)(f"{path} ({connection}) turned away", excerpt(response))
+    return (failed if is_answer else unknown)(f"{path} ({connection}) rejected", excerpt(response))
 
 
 def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError:
-        raise Unreadable("one JSON document", text, where="doors") from None
+        raise Unreadable("one JSON document", text, where="mutual_tls") from None
     if not isinstance(value, dict):
-        raise Unreadable("a JSON object", text, where="doors")
+        raise Unreadable("a JSON object", text, where="mutual_tls")
     return value

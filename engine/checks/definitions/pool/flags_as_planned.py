@@ -30,7 +30,7 @@ class FlagsAsPlanned(PoolProcessCheck):
             *_flag_findings(_parse_flags(sections.text("config")), expected.flags),
             *_time_findings(sections.text("times")),
         ]
-        return worst(findings, otherwise=f"expected {len(expected.flags)} flags as planned, got all of them running")
+        return worst(findings, otherwise=f"expected {len(expected.flags)} planned flags, got all of them")
 
 
 def _command_line_findings(words: list[str], config: str) -> Iterator[Judgement]:
@@ -57,7 +57,7 @@ def _time_findings(text: str) -> Iterator[Judgement]:
     started, written = int(match[1]), int(match[2])
     # One second of tolerance: both are whole seconds, and `ps` rounds the age of a process.
     if started + 1 < written:
-        yield failed("a process started after its flags were written", f"one {written - started} s older")
+        yield failed("a process started after its flags were written", f"a process {written - started} s older")
 
 
 def _parse_flags(text: str) -> Mapping[str, Any]:

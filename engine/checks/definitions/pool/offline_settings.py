@@ -13,7 +13,7 @@ from ._replicas import Expected
 
 class OfflineSettings(PoolProcessCheck):
     id, version, method = "pool.offline-settings", 1, Method.EXAMINE
-    title = "the running server does not call out and has no developer's door"
+    title = "the server's environment disables outbound requests and development endpoints"
     controls = ("ac-4", "cm-6", "cm-7")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
@@ -35,4 +35,4 @@ class OfflineSettings(PoolProcessCheck):
             for name in sorted(FORBIDDEN_VARIABLES)
             if values.get(name) not in (None, "0")
         ]
-        return worst(findings, otherwise=f"expected {', '.join(REQUIRED_VARIABLES)} and no developer mode, got that")
+        return worst(findings, otherwise=f"expected {', '.join(REQUIRED_VARIABLES)} and no development mode, got both")

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from ...model.check import Judgement, Method, ProbeOutput, worst
-from ...model.probe_sections import parse_sections
-from ._mutual_tls import CONTROL_PATH, MutualTlsCheck, control_failure, parse_responses, rejection
+from ._mutual_tls import CONTROL_PATH, MutualTlsCheck, control_failure, rejection, responses_of
 from ._replicas import Expected
 
 
 class TlsClientCertificateRequired(MutualTlsCheck):
     id, version, method = "pool.tls-client-certificate-required", 1, Method.TEST
-    title = "the pool answers nobody without a client certificate, and nothing in plain HTTP"
+    title = "the pool requires TLS with a client certificate"
     controls = ("ac-3", "ia-9", "sc-8", "sc-8.1")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if connections without a client certificate and in plain HTTP are rejected."""
-        responses = parse_responses(parse_sections(output).text("doors"))
+        responses = responses_of(output)
         if failure := control_failure(responses):
             return failure
         findings = [rejection(responses, connection, CONTROL_PATH) for connection in ("no-certificate", "plain")]
         return worst(
-            findings, otherwise="expected answers with a client certificate only, got none without or in plain HTTP"
+            findings,
+            otherwise="expected responses with a client certificate only, got none without it or in plain HTTP",
         )

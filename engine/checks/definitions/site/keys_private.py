@@ -48,7 +48,7 @@ class Expected(Expectation):
 
 class KeysPrivate(Check[Expected]):
     id, version, method = "site.keys-private", 1, Method.EXAMINE
-    title = "private keys and secrets can be read by their owner and their service alone"
+    title = "private keys and secrets are readable only by their owner and their service"
     controls = ("ac-6", "ia-5.6", "sc-12")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -86,19 +86,19 @@ for f in {patterns}; do [ ! -f "$f" ] || stat -c "%a %u %n" "$f"; done"""
             raise Unreadable("a user id", self_id, where="id -u")
         found = dict(_parse_files(sections.text("files")))
         rules = {each.path: each for each in expected.files}
-        findings = [unknown(f"{path} to be there", "no such file") for path in rules if path not in found]
+        findings = [unknown(f"{path} to exist", "no such file") for path in rules if path not in found]
         for path, (mode, owner) in found.items():
             rule = rules.get(path, PrivateFile(path))
             right_owner = self_id if rule.owner is None else str(rule.owner)
             if mode is None:
-                findings.append(unknown(f"{path} to be there", "no such file"))
+                findings.append(unknown(f"{path} to exist", "no such file"))
             elif mode & rule.forbidden_bits:
-                findings.append(failed(f"{path} closed ({rule.forbidden_bits:04o} clear)", f"mode {mode:04o}"))
+                findings.append(failed(f"{path} without permission bits {rule.forbidden_bits:04o}", f"mode {mode:04o}"))
             elif owner != right_owner:
                 findings.append(failed(f"{path} owned by user {right_owner}", f"user {owner}"))
         if not found:
             findings.append(unknown("private files", "none"))
-        return worst(findings, otherwise=f"expected {len(found)} private files closed to others, got that")
+        return worst(findings, otherwise=f"expected {len(found)} private files, got none readable for other users")
 
 
 def _parse_files(text: str) -> Iterator[tuple[str, tuple[int | None, str]]]:

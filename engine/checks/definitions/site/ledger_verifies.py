@@ -11,7 +11,7 @@ from .._ledger import Expected, LedgerCheck
 
 class SiteLedgerVerifies(LedgerCheck):
     id, version, method = "site.ledger-verifies", 1, Method.TEST
-    title = "the site's own ledger is whole"
+    title = "the site's ledger is complete and unaltered"
     controls = ("au-10", "au-9", "au-9.3")
 
     def expect_controller(self, site: CheckContext) -> Iterator[Expected]:

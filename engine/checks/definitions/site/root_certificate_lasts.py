@@ -35,7 +35,7 @@ class Expected(Expectation):
 
 class RootCertificateLasts(Check[Expected]):
     id, version, method = "site.root-certificate-lasts", 1, Method.EXAMINE
-    title = "the site's root certificate outlives what it issues, with a year to replace it"
+    title = "the root certificate is valid one year longer than the certificates that it signs"
     controls = ("sc-12", "sc-17")
 
     def expect_controller(self, site: CheckContext) -> Iterator[Expected]:

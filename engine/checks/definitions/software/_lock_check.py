@@ -60,7 +60,7 @@ def first_version(text: str, where: str) -> str:
     """Return the first version number in a text.
 
     Raises:
-        Unreadable: the text has none.
+        Unreadable: the text contains no version number.
     """
     match = _VERSION.search(text)
     if match is None:

@@ -13,7 +13,7 @@ from ._lock_check import Expected, LockCheck, first_version
 
 class DriverExact(LockCheck):
     id, version, method = "software.driver-exact", 1, Method.TEST
-    title = "driver packages, loaded module and nvidia-smi are at the lock's version"
+    title = "driver packages, kernel module and nvidia-smi have the version of the driver lock"
     controls = ("cm-2", "cm-6", "cm-8", "si-7")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:

@@ -17,7 +17,7 @@ from ._lock_check import FABRIC_MANAGER, Expected, LockCheck, first_version
 
 class FabricManagerEqualsDriver(LockCheck):
     id, version, method = "software.fabric-manager-equals-driver", 1, Method.TEST
-    title = "fabric manager runs at exactly the driver's version"
+    title = "fabric manager runs, and has the version of the driver"
     controls = ("cm-2", "cm-6")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -43,6 +43,4 @@ class FabricManagerEqualsDriver(LockCheck):
             findings.append(unknown(f"the state of {FABRIC_MANAGER}", "none"))
         elif not unit.is_running:
             findings.append(failed(f"{FABRIC_MANAGER} running", f"{unit.load}, {unit.active}, {unit.sub}"))
-        return worst(
-            findings, otherwise=f"expected fabric manager at the driver's version, got {smi} for both, running"
-        )
+        return worst(findings, otherwise=f"expected fabric manager to run at the driver's version {smi}, got {smi}")

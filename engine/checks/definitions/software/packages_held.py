@@ -10,7 +10,7 @@ from ._lock_check import Expected, LockCheck
 
 class PackagesHeld(LockCheck):
     id, version, method = "software.packages-held", 1, Method.EXAMINE
-    title = "no package of the driver lock can be upgraded in passing"
+    title = "apt holds all packages of the driver lock"
     controls = ("cm-3", "cm-5")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:

@@ -30,7 +30,7 @@ class Expected(Expectation):
 
 class SourcesOnlyMirror(Check[Expected]):
     id, version, method = "software.sources-only-mirror", 1, Method.EXAMINE
-    title = "packages come from the site's signed mirror and nowhere else"
+    title = "the site's signed mirror is the only package source"
     controls = ("cm-11", "cm-14", "cm-7", "sr-11")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -49,12 +49,12 @@ class SourcesOnlyMirror(Check[Expected]):
         """Pass if targets and files name only the mirror, its signature is valid, and no setting skips signatures."""
         sections = parse_sections(output)
         targets, entries = parse_index_targets(sections.text("targets")), parse_source_files(sections.text("files"))
-        findings = [] if targets and entries else [failed(f"{expected.apt_url} as a source", "no source at all")]
+        findings = [] if targets and entries else [failed(f"{expected.apt_url} as a source", "no source")]
         for target in targets:
             if _without_slash(target.repo_uri) != expected.apt_url:
                 findings.append(failed(f"only {expected.apt_url}", excerpt(target.repo_uri)))
             elif not target.is_verified:
-                findings.append(failed("a mirror whose signature was good", f"none yet, in {target.entry}"))
+                findings.append(failed("a mirror with a verified signature", f"none in {target.entry}"))
         for entry in entries:
             findings += [
                 failed(f"only {expected.apt_url}", f"{excerpt(uri)} in {entry.file}")
@@ -62,10 +62,12 @@ class SourcesOnlyMirror(Check[Expected]):
                 if _without_slash(uri) != expected.apt_url
             ]
             if entry.signed_by is None:
-                findings.append(failed("a source signed by the site's key", f"any key, in {entry.file}"))
+                findings.append(failed("`Signed-By` with the site's key", f"none in {entry.file}"))
             findings += [failed("no option that skips signatures", f"{each} in {entry.file}") for each in entry.forced]
         findings += _setting_findings(sections.text("settings"))
-        return worst(findings, otherwise=f"expected only {expected.apt_url}, signed by the site's key, got that")
+        return worst(
+            findings, otherwise=f"expected only {expected.apt_url}, signed by the site's key, got no other source"
+        )
 
 
 def _setting_findings(text: str) -> Iterator[Judgement]:
