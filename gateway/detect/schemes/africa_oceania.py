@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...domain.entities import EntityType
 from .check_digits import is_date, luhn, weighted
-from .presidio import validator
+from .presidio import au_abn, au_acn, au_tfn, ng_nin
 from .scheme import Form, Needs, Number
 
 _NHI = "ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -52,14 +52,12 @@ SCHEMES: tuple[Number | Form, ...] = (
         "AU_TFN",
         EntityType.NATIONAL_ID,
         "999 999 999|999-999-999",
-        validator("AU_TFN"),
+        au_tfn,
         Needs.WORD,
         ("tfn tax_file*", "@tax"),
     ),
-    Number(
-        "AU_ABN", EntityType.TAX_ID, "99 999 999 999", validator("AU_ABN"), Needs.SHAPE, ("abn", "@tax", "@company")
-    ),
-    Number("AU_ACN", EntityType.TAX_ID, "999 999 999", validator("AU_ACN"), Needs.WORD, ("acn arbn", "@company")),
+    Number("AU_ABN", EntityType.TAX_ID, "99 999 999 999", au_abn, Needs.SHAPE, ("abn", "@tax", "@company")),
+    Number("AU_ACN", EntityType.TAX_ID, "999 999 999", au_acn, Needs.WORD, ("acn arbn", "@company")),
     Number(
         "AU_MEDICARE",
         EntityType.HEALTH_ID,
@@ -83,7 +81,7 @@ SCHEMES: tuple[Number | Form, ...] = (
         "NG_NIN",
         EntityType.NATIONAL_ID,
         "99999999999|9999-9999-999",
-        validator("NG_NIN"),
+        ng_nin,
         Needs.WORD,
         ("NIN", "@identity"),
     ),

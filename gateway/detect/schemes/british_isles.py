@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...domain.entities import EntityType
 from .check_digits import is_date_backwards, weighted
-from .presidio import validator
+from .presidio import uk_nhs
 from .scheme import Form, Needs, Number
 
 _NEVER_ISSUED = frozenset({"BG", "GB", "NK", "KN", "TN", "NT", "ZZ"})
@@ -36,7 +36,7 @@ def driving_licence(text: str) -> bool:
 
 
 SCHEMES: tuple[Number | Form, ...] = (
-    Number("UK_NHS", EntityType.HEALTH_ID, "999 999 9999|999-999-9999", validator("UK_NHS"), Needs.WORD, ("@health",)),
+    Number("UK_NHS", EntityType.HEALTH_ID, "999 999 9999|999-999-9999", uk_nhs, Needs.WORD, ("@health",)),
     Number("UK_CHI", EntityType.HEALTH_ID, "999 999 9999|999999 9999", chi, Needs.WORD, ("CHI", "@health")),
     Form(
         "UK_NINO",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...domain.entities import EntityType
 from .check_digits import is_date, weighted
-from .presidio import validator
+from .presidio import kr_brn
 from .scheme import Form, Needs, Number
 
 _USCC = "0123456789ABCDEFGHJKLMNPQRTUWXY"
@@ -114,7 +114,7 @@ SCHEMES: tuple[Number | Form, ...] = (
         Needs.SHAPE,
         ("rrn 주민등록* 주민번호* 외국인등록*", "@identity"),
     ),
-    Number("KR_BRN", EntityType.TAX_ID, "999-99-99999", validator("KR_BRN"), Needs.SHAPE, ("brn 사업자*", "@tax")),
+    Number("KR_BRN", EntityType.TAX_ID, "999-99-99999", kr_brn, Needs.SHAPE, ("brn 사업자*", "@tax")),
     Form(
         "TW_ID",
         EntityType.NATIONAL_ID,

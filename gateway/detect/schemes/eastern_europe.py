@@ -7,11 +7,9 @@ otherwise. Read 2026-11.
 from __future__ import annotations
 
 from ...domain.entities import EntityType
+from . import presidio
 from .check_digits import is_date, is_day, mod_11_10, weighted
-from .presidio import validator
 from .scheme import Form, Needs, Number
-
-_pl_pesel = validator("PL_PESEL")
 
 
 def bg_egn(digits: str) -> bool:
@@ -52,7 +50,7 @@ def hu_tax_number(digits: str) -> bool:
 
 def pl_pesel(digits: str) -> bool:
     """PESEL: yymmdd with the century in the month, and a check digit by 10."""
-    return is_day(int(digits[2:4]) % 20, int(digits[4:6])) and _pl_pesel(digits)
+    return is_day(int(digits[2:4]) % 20, int(digits[4:6])) and presidio.pl_pesel(digits)
 
 
 def pl_nip(digits: str) -> bool:

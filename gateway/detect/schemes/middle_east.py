@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...domain.entities import EntityType
 from .check_digits import is_date, luhn, weighted
-from .presidio import validator
+from .presidio import tr_id
 from .scheme import Form, Needs, Number
 
 
@@ -95,6 +95,6 @@ SCHEMES: tuple[Number | Form, ...] = (
         "SA_ID", EntityType.NATIONAL_ID, "9999999999", sa_id, Needs.WORD, ("iqama* saudi* إقامة* *الهوية*", "@identity")
     ),
     Number("SA_VAT", EntityType.TAX_ID, "999999999999999", sa_vat, Needs.WORD, ("@tax",)),
-    Number("TR_ID", EntityType.NATIONAL_ID, "99999999999|999 999 999 99", validator("TR_ID")),
+    Number("TR_ID", EntityType.NATIONAL_ID, "99999999999|999 999 999 99", tr_id),
     Number("TR_VKN", EntityType.TAX_ID, "9999999999", tr_vkn, Needs.WORD, ("vkn vergi*", "@tax")),
 )

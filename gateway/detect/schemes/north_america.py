@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...domain.entities import EntityType
 from .check_digits import is_date, luhn
-from .presidio import validator
+from .presidio import ca_sin, us_dea, us_npi, us_routing
 from .scheme import Form, Needs, Number
 
 _ITIN_GROUPS = frozenset(map(str, (*range(50, 66), *range(70, 89), *range(90, 93), *range(94, 100))))
@@ -69,7 +69,7 @@ SCHEMES: tuple[Number | Form, ...] = (
         "CA_SIN",
         EntityType.NATIONAL_ID,
         "999-999-999|999 999 999",
-        validator("CA_SIN"),
+        ca_sin,
         Needs.SHAPE,
         ("SIN social_insurance* NAS", "@identity"),
     ),
@@ -97,15 +97,13 @@ SCHEMES: tuple[Number | Form, ...] = (
     Number(
         "US_EIN", EntityType.TAX_ID, "99-9999999", us_ein, Needs.WORD, ("EIN fein employer_id*", "@tax", "@company")
     ),
-    Number(
-        "US_ROUTING", EntityType.ACCOUNT, "999999999|9999-9999-9", validator("US_ROUTING"), Needs.WORD, ("@account",)
-    ),
-    Number("US_NPI", EntityType.HEALTH_ID, "9999999999", validator("US_NPI"), Needs.WORD, ("@health",)),
+    Number("US_ROUTING", EntityType.ACCOUNT, "999999999|9999-9999-9", us_routing, Needs.WORD, ("@account",)),
+    Number("US_NPI", EntityType.HEALTH_ID, "9999999999", us_npi, Needs.WORD, ("@health",)),
     Form(
         "US_MBI",
         EntityType.HEALTH_ID,
         f"[1-9]{_MBI_LETTER}{_MBI_ANY}[0-9]-?{_MBI_LETTER}{_MBI_ANY}[0-9]-?{_MBI_LETTER}{{2}}[0-9]{{2}}",
         near=("@health",),
     ),
-    Form("US_DEA", EntityType.HEALTH_ID, "[A-HJ-MPRSTUX][A-Z9][0-9]{7}", validator("US_DEA"), Needs.WORD, ("@health",)),
+    Form("US_DEA", EntityType.HEALTH_ID, "[A-HJ-MPRSTUX][A-Z9][0-9]{7}", us_dea, Needs.WORD, ("@health",)),
 )

@@ -7,12 +7,9 @@ the Union; Skatteetaten and Þjóðskrá for Norway and Iceland. Read 2026-11.
 from __future__ import annotations
 
 from ...domain.entities import EntityType
+from . import presidio
 from .check_digits import is_date, is_date_backwards, is_day, luhn, weighted
-from .presidio import validator
 from .scheme import Form, Needs, Number
-
-_fi_hetu = validator("FI_HETU")
-_se_personnummer = validator("SE_PERSONNUMMER")
 
 
 def ee_lt_code(digits: str) -> bool:
@@ -25,7 +22,7 @@ def ee_lt_code(digits: str) -> bool:
 
 def fi_hetu(text: str) -> bool:
     """Henkilötunnus: a remainder by 31 chooses the last character; it does not depend on the century's sign."""
-    return is_date_backwards(text) and _fi_hetu(f"{text[:6]}-{text[-4:]}")
+    return is_date_backwards(text) and presidio.fi_hetu(f"{text[:6]}-{text[-4:]}")
 
 
 def fi_business_id(digits: str) -> bool:
@@ -77,7 +74,7 @@ def se_personnummer(digits: str) -> bool:
     """Personnummer and samordningsnummer (day plus 60): a date and Luhn (Skatteverket SKV 704)."""
     short = digits[-10:]
     has_century = len(digits) == 10 or digits[:2] in ("18", "19", "20")
-    return has_century and is_day(int(short[2:4]), int(short[4:6]) % 60) and _se_personnummer(short)
+    return has_century and is_day(int(short[2:4]), int(short[4:6]) % 60) and presidio.se_personnummer(short)
 
 
 def se_organisation(digits: str) -> bool:

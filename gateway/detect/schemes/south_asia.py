@@ -11,7 +11,7 @@ import re
 
 from ...domain.entities import EntityType
 from .check_digits import is_date, is_day
-from .presidio import validator
+from .presidio import in_aadhaar, sg_uen, th_tnin
 from .scheme import Form, Needs, Number
 
 _GST = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -89,7 +89,7 @@ SCHEMES: tuple[Number | Form, ...] = (
         "IN_AADHAAR",
         EntityType.NATIONAL_ID,
         "9999 9999 9999|9999-9999-9999",
-        validator("IN_AADHAAR"),
+        in_aadhaar,
         Needs.SHAPE,
         ("aadhaar* aadhar* uidai UID", "@identity"),
     ),
@@ -123,10 +123,10 @@ SCHEMES: tuple[Number | Form, ...] = (
         "SG_UEN",
         EntityType.TAX_ID,
         "(?:[0-9]{8,9}|[TSR][0-9]{2}[A-Z]{2}[0-9]{4})[A-Z]",
-        validator("SG_UEN"),
+        sg_uen,
         Needs.WORD,
         ("uen", "@company", "@tax"),
     ),
-    Number("TH_ID", EntityType.NATIONAL_ID, "9-9999-99999-99-9|9 9999 99999 99 9", validator("TH_TNIN"), Needs.SHAPE),
+    Number("TH_ID", EntityType.NATIONAL_ID, "9-9999-99999-99-9|9 9999 99999 99 9", th_tnin, Needs.SHAPE),
     Number("VN_CCCD", EntityType.NATIONAL_ID, "999999999999|999 999 999 999", vn_cccd, Needs.WORD),
 )

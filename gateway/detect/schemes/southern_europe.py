@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...domain.entities import EntityType
 from .check_digits import is_date_backwards, luhn, luhn_digit, weighted
-from .presidio import validator
+from .presidio import es_nie, es_nif, it_fiscal_code, it_vat
 from .scheme import Form, Needs, Number
 
 _ODD_PLACES = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21)
@@ -62,9 +62,9 @@ SCHEMES: tuple[Number | Form, ...] = (
         "ES_NIF",
         EntityType.NATIONAL_ID,
         r"[0-9]{1,2}[. ]?[0-9]{3}[. ]?[0-9]{3}[- ]?[A-HJ-NP-TV-Z]",
-        validator("ES_NIF"),
+        es_nif,
     ),
-    Form("ES_NIE", EntityType.NATIONAL_ID, "[XYZ][- ]?[0-9]{7}[- ]?[A-HJ-NP-TV-Z]", validator("ES_NIE")),
+    Form("ES_NIE", EntityType.NATIONAL_ID, "[XYZ][- ]?[0-9]{7}[- ]?[A-HJ-NP-TV-Z]", es_nie),
     Form("ES_CIF", EntityType.TAX_ID, "[PQRSNW][- ]?[0-9]{7}[- ]?[A-J]", es_cif, near=("@tax",)),
     Form("ES_CIF", EntityType.TAX_ID, "[A-HJUV][- ]?[0-9]{7}[- ]?[0-9]", es_cif, Needs.WORD, ("@tax", "@company")),
     Number("GR_AFM", EntityType.TAX_ID, "999999999", gr_afm, Needs.WORD, ("αφμ afm", "@tax")),
@@ -73,14 +73,14 @@ SCHEMES: tuple[Number | Form, ...] = (
         "IT_FISCAL_CODE",
         EntityType.NATIONAL_ID,
         "[A-Z]{3}[ ]?[A-Z]{3}[ ]?[0-9L-V]{2}[A-EHLMPRST][0-9L-V]{2}[ ]?[A-Z][0-9L-V]{3}[ ]?[A-Z]",
-        validator("IT_FISCAL_CODE"),
+        it_fiscal_code,
         near=("@tax", "@identity"),
     ),
     Number(
         "IT_VAT",
         EntityType.TAX_ID,
         "99999999999",
-        validator("IT_VAT"),
+        it_vat,
         Needs.WORD,
         ("partita_iva* p_iva piva codice_fiscale",),
     ),

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections import Counter
 
 from ...domain.entities import EntityType
+from . import presidio
 from .check_digits import is_day, luhn, verhoeff, weighted
-from .presidio import validator
+from .presidio import de_health_insurance, de_social_security
 from .scheme import Form, Needs, Number
-
-_de_tax_id = validator("DE_TAX_ID")
 
 
 def at_social_security(digits: str) -> bool:
@@ -61,7 +60,7 @@ def ch_uid(text: str) -> bool:
 def de_tax_id(digits: str) -> bool:
     """Steuer-ID: ISO 7064 MOD 11,10; of its first ten digits one occurs two or three times, the others at most once."""
     counts = sorted(Counter(digits[:10]).values())
-    return counts[-1] in (2, 3) and counts[-2] == 1 and _de_tax_id(digits)
+    return counts[-1] in (2, 3) and counts[-2] == 1 and presidio.de_tax_id(digits)
 
 
 def de_tax_number(digits: str) -> bool:
@@ -118,13 +117,13 @@ SCHEMES: tuple[Number | Form, ...] = (
         "DE_SOCIAL_SECURITY",
         EntityType.NATIONAL_ID,
         "[0-9]{2}[ ]?[0-9]{6}[ ]?[A-Z][ ]?[0-9]{3}",
-        validator("DE_SOCIAL_SECURITY"),
+        de_social_security,
     ),
     Form(
         "DE_HEALTH_INSURANCE",
         EntityType.HEALTH_ID,
         "[A-Z][0-9]{9}",
-        validator("DE_HEALTH_INSURANCE"),
+        de_health_insurance,
         Needs.WORD,
         ("@health", "@identity"),
     ),

@@ -12,7 +12,6 @@ import re
 
 from ...domain.entities import EntityType
 from .check_digits import luhn
-from .presidio import validator
 from .scheme import Form, Needs, Number
 
 # First and last prefix of a range, and how many digits its cards have.
@@ -57,8 +56,6 @@ _COUNTRIES = frozenset(
         "TRTTTVTWTZUAUGUMUSUYUZVAVCVEVGVIVNVUWFWSXKYEYTZAZMZW",
     )
 )
-
-_bitcoin = validator("CRYPTO_BITCOIN")
 
 
 def card(digits: str) -> bool:
