@@ -1,10 +1,10 @@
-"""Who may call: API keys, tokens of the site's identity provider, client certificates; one `Principal` out of each.
+"""Authentication: API keys, tokens of the site's identity provider, client certificates; each gives a `Principal`.
 
-principal     who it is and what he may do
-clients       the clients files: names, rights, digests of keys, names in certificates
-keys          making, replacing and revoking keys (`sovctl gateway keys`)
+principal     name, tenant and permissions
+clients       the clients files: names, permissions, digests of keys, names in certificates
+keys          creates, rotates and revokes keys (`sovctl gateway keys`)
 jwks, oidc    the identity provider's public keys, and its tokens
-certificate   what a TLS connection says about its other end
+certificate   the client certificate of a TLS connection
 assertion     the principal as a signed header for RAG and tools
-callers       joins them: a request's credentials in, a principal out
+callers       combines them: from a request's credentials to its principal
 """

@@ -1,8 +1,8 @@
-"""The caller's permissions on their way to RAG and tools: a signed header that an upstream verifies offline.
+"""Signed header with the principal's permissions for RAG and tools, which an upstream verifies offline.
 
-`x-sovctl-principal` is a compact JWS (RFC 7515) with EdDSA (RFC 8037): who asks, in which tenant, team and groups, for
-which request, meant for which upstream, good for a minute. Only pools that ask for it (`send_principal`) get it; a
-cloud never does. The public keys are a JWK set, on the admin surface and from `sovctl gateway keys jwks`.
+`x-sovctl-principal` is a compact JWS (RFC 7515) with EdDSA (RFC 8037). It contains principal, tenant, team, groups,
+request id and audience, and is valid for a minute. Only pools with `send_principal` receive it, and no
+cloud does. The public keys are a JWK set, on the admin surface and from `sovctl gateway keys jwks`.
 
     signer = PrincipalSigner(keys, site="lab")
     headers[HEADER] = signer.sign(principal, audience="rag", request_id=request_id, now=time.time())
@@ -24,14 +24,14 @@ from .principal import Principal
 
 HEADER = "x-sovctl-principal"
 VALID_S = 60
-"""The way to an upstream takes milliseconds; a minute covers clocks and a queue."""
+"""Seconds. Delivery to an upstream takes milliseconds; a minute covers clock differences and a queue."""
 
 
 class PrincipalSigner:
     """Signs for one gateway.
 
     Args:
-        keys: the first signs; the others are only published, while it replaces them.
+        keys: the first signs; the others are only published, during a rotation.
         site: the issuer's name is `sovctl.SITE/gateway`.
     """
 
@@ -41,22 +41,22 @@ class PrincipalSigner:
         header = {"alg": "EdDSA", "kid": key_id(self._key.public), "typ": "JWT"}
         self._head = _base64url(orjson.dumps(header)) + b"."
         self.jwks: dict[str, Any] = {"keys": [jwk(key.public) for key in keys]}
-        """What upstreams verify with."""
+        """JWK set with which upstreams verify the header."""
 
     @classmethod
     def open(cls, paths: Sequence[Path], *, site: str) -> PrincipalSigner:
-        """With the keys of these files; those that are absent are made.
+        """Load the keys of these files; create absent files.
 
         Raises:
-            InputError: a file is no such key, or others can read it.
+            InputError: a file is not such a key, or other users can read it.
         """
         return cls([load_or_create(path) for path in paths], site=site)
 
     def sign(self, principal: Principal, *, audience: str, request_id: str, now: float) -> str:
-        """The value of the header.
+        """Return the value of the header.
 
         Args:
-            audience: name of the upstream; another one must refuse it.
+            audience: name of the upstream; other upstreams must reject it.
             now: seconds since 1970.
         """
         issued_at = int(now)
@@ -77,12 +77,12 @@ class PrincipalSigner:
 
 
 def jwk(key: VerifyKey) -> dict[str, str]:
-    """A public key as JWK (RFC 8037 2)."""
+    """Return a public key as JWK (RFC 8037, 2)."""
     return {**_required(key), "kid": key_id(key), "use": "sig", "alg": "EdDSA"}
 
 
 def key_id(key: VerifyKey) -> str:
-    """The key's thumbprint (RFC 7638 3)."""
+    """Return the key's thumbprint (RFC 7638, 3)."""
     return _base64url(hashlib.sha256(orjson.dumps(_required(key), option=orjson.OPT_SORT_KEYS)).digest()).decode()
 
 

@@ -1,8 +1,9 @@
-"""A request's credentials in, a principal out: the one place that says who is calling.
+"""Authenticates requests: returns the principal of a credential.
 
-Rules: the key, token or certificate itself is kept nowhere, only its SHA-256; a bearer credential that is wrong is not
-made good by a certificate beside it; files that changed are read again within `access.reload_every_s`, and a file
-that is broken then changes nothing (the log says so); what can't be told lets nobody in.
+- Keys, tokens and certificates are not stored, only their SHA-256.
+- An invalid bearer credential is rejected even if the client certificate is valid.
+- Changed files are read again within `access.reload_every_s`. An invalid file changes nothing, and is logged.
+- An unknown credential is rejected.
 
     async with Callers(settings) as callers:
         principal = callers.known(key, peer) or await callers.identify(key, peer)
@@ -29,10 +30,10 @@ from .certificate import Peer
 from .clients import Client, check_clients, load_clients
 from .principal import Method, Principal, make_principal
 
-if TYPE_CHECKING:  # what reads tokens is loaded where a site takes any: it costs a start 0.1 s
+if TYPE_CHECKING:  # oidc is imported only if a site uses tokens, because the import takes 0.1 s
     from .oidc import Issuer, VerifiedToken
 
-_REMEMBERED_TOKENS = 8192  # about 8 MB; one that falls out is verified again
+_REMEMBERED_TOKENS = 8192  # about 8 MB; dropped ones are verified again
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class _KnownKey:
 
 @dataclass(frozen=True)
 class ClientIndex:
-    """All clients, by what they show."""
+    """All clients by key digest and by certificate name."""
 
     clients: tuple[Client, ...]
     by_key: dict[bytes, _KnownKey]
@@ -52,7 +53,7 @@ class ClientIndex:
 
 
 def index_clients(clients: Sequence[Client], teams: Sequence[TeamSettings]) -> ClientIndex:
-    """The index of clients that `check_clients` found good."""
+    """Return the index of clients that passed `check_clients`."""
     by_key: dict[bytes, _KnownKey] = {}
     by_certificate: dict[str, Principal] = {}
     for client in clients:
@@ -70,7 +71,7 @@ def index_clients(clients: Sequence[Client], teams: Sequence[TeamSettings]) -> C
 
 
 def principal_of(client: Client, teams: Sequence[TeamSettings], *, method: Method, key_id: str) -> Principal:
-    """The principal that a client is."""
+    """Return the principal of a client."""
     return make_principal(
         client.name,
         tenant=client.tenant,
@@ -84,13 +85,13 @@ def principal_of(client: Client, teams: Sequence[TeamSettings], *, method: Metho
 
 
 class Callers:
-    """Everybody who may call. As an async context manager it keeps files and keys fresh.
+    """All principals. As an async context manager it reloads files and keys.
 
     Args:
         clock: seconds since 1970.
 
     Raises:
-        InputError: a clients file is wrong.
+        InputError: a clients file is invalid.
     """
 
     def __init__(self, settings: GatewaySettings, *, clock: Callable[[], float] = time.time) -> None:
@@ -106,7 +107,7 @@ class Callers:
         self._index = self._read()
         self._is_stale = False
         if not self.clients and not self._issuers and settings.access.local_clients_file is None:
-            raise InputError("expected at least one client, got an empty list", where=str(settings.clients_file))
+            raise InputError("no client is configured", where=str(settings.clients_file))
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -115,11 +116,11 @@ class Callers:
         return self._index.clients
 
     def known(self, credential: str | None, peer: Peer | None = None) -> Principal | None:
-        """Who is calling, as far as no signature must be checked for it.
+        """Return the principal if that needs no verification of a signature.
 
         Args:
-            credential: the key or token that came with the request.
-            peer: the certificate at the other end of the connection.
+            credential: the key or token of the request.
+            peer: the certificate of the client.
         """
         now = self._clock()
         if peer is not None and now >= peer.not_after:
@@ -129,13 +130,13 @@ class Callers:
         digest = sha256(credential.encode()).digest()
         known = self._index.by_key.get(digest)
         if known is not None:
-            # The dict compared digests of 256 bits, which nobody can steer; this is for those who ask.
+            # The dict lookup compares digests of 256 bits, which a client cannot choose; this comparison is additional.
             return known.principal if hmac.compare_digest(known.digest, digest) and now < known.expires_at else None
         token = self._tokens.get(digest)
         return token.principal if token is not None and token.is_good(peer, now) else None
 
     async def identify(self, credential: str | None, peer: Peer | None = None) -> Principal | None:
-        """Who is calling: like `known`, and tokens are verified. None when nobody who may."""
+        """Return the principal as `known` does, and verify tokens. None if the credential is rejected."""
         if (principal := self.known(credential, peer)) is not None:
             return principal
         if not credential or not self._issuers:
@@ -161,9 +162,9 @@ class Callers:
         return token.principal
 
     def admin(self, name: str, key_id: str, method: Method) -> Principal | None:
-        """The admin who showed this a while ago; None when he is one no longer.
+        """Return the admin of an earlier login; None if the permission was withdrawn.
 
-        A token is gone once it was verified, so for whoever came with one the caller says how long that counts.
+        A token is discarded after its verification, so the caller must limit how long such a login lasts.
         """
         if method is Method.TOKEN:
             found = [token.principal for token in self._tokens.values()]
@@ -178,7 +179,7 @@ class Callers:
         """Read the files again.
 
         Raises:
-            InputError: one is wrong; what was known stays known.
+            InputError: one is invalid; the previous clients stay in force.
         """
         self._seen = self._look()
         self._is_stale = True
@@ -186,7 +187,7 @@ class Callers:
         self._is_stale = False
 
     def wrong(self) -> dict[str, str]:
-        """What is not as the files and issuers say, for `/readyz`."""
+        """Return the problems of files and issuers, for `/readyz`."""
         wrong = {
             f"oidc:{issuer.settings.name}": "no usable keys"
             for issuer in self._issuers.values()
@@ -213,7 +214,7 @@ class Callers:
             await self.freshen()
 
     async def freshen(self) -> None:
-        """Read again what changed, ask again whose time has come."""
+        """Reload changed files, and refresh the keys of issuers when due."""
         if self._look() != self._seen:
             try:
                 self.reload()
@@ -254,15 +255,15 @@ def _issuers(issuers: Sequence[IdentityProviderSettings], teams: Sequence[TeamSe
 
 
 def bearer(authorization: str | None) -> str | None:
-    """The key or token in an `Authorization` header."""
+    """Return the key or token in an `Authorization` header."""
     scheme, _, credential = (authorization or "").partition(" ")
     return credential.strip() or None if scheme.lower() == "bearer" else None
 
 
 def _identity(path: Path) -> tuple[int, int, int] | None:
-    """What changes when a file is replaced or written."""
+    """Return values that change when a file is replaced or written."""
     try:
         found = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_ctime_ns  # ctime: also when it becomes readable for us
+    return found.st_ino, found.st_size, found.st_ctime_ns  # ctime also changes when the file becomes readable

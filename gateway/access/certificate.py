@@ -1,6 +1,6 @@
-"""What a TLS connection says about its other end: the names in the client's certificate, told to the application.
+"""Passes the names in a client's certificate from the TLS connection to the application.
 
-uvicorn does not pass the certificate on. `CertificateProtocol` reads it once a connection, after OpenSSL has verified
+uvicorn does not pass the certificate on. `CertificateProtocol` reads it once per connection, after OpenSSL has verified
 it against `listen.client_ca_file`, and puts a `Peer` into the `state` of every request on that connection.
 
     uvicorn.Config(..., http=CertificateProtocol, ssl_ca_certs=..., ssl_cert_reqs=ssl.CERT_OPTIONAL)
@@ -25,19 +25,19 @@ _KINDS = {"DNS": "dns", "URI": "uri", "email": "email"}
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """The verified certificate at the other end of a connection."""
+    """Verified certificate of a client."""
 
     names: tuple[str, ...]
-    """Such as `dns:branch.bank.example`, `uri:spiffe://bank/branch`, `cn:branch`, `sha256:...`; in the certificate's
-    order, its digest first."""
+    """Names such as `dns:branch.bank.example`, `uri:spiffe://bank/branch`, `cn:branch`, `sha256:...`; the digest
+    first, then in the certificate's order."""
     thumbprint: str
-    """Base64url of its SHA-256, as RFC 8705 3.1 writes it into tokens."""
+    """Base64url of its SHA-256, in the format of tokens (RFC 8705, 3.1)."""
     not_after: float
-    """Seconds since 1970; a connection may outlive it."""
+    """Expiry in seconds since 1970; a connection may last longer."""
 
 
 def peer_of(certificate: Mapping[str, Any], der: bytes) -> Peer:
-    """What `ssl.SSLSocket.getpeercert` gave, as a `Peer`.
+    """Convert the result of `ssl.SSLSocket.getpeercert`.
 
     Args:
         certificate: the decoded form.
@@ -52,12 +52,12 @@ def peer_of(certificate: Mapping[str, Any], der: bytes) -> Peer:
 
 
 class CertificateProtocol(DeadlineProtocol):
-    """Tells the application who is at the other end."""
+    """Passes the client's certificate to the application."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Read the certificate, if the client showed one."""
         super().connection_made(transport)
         connection = transport.get_extra_info("ssl_object")
-        # With CERT_NONE a certificate is not asked for; with the others one that does not verify ends the handshake.
+        # With CERT_NONE no certificate is requested; otherwise an invalid one ends the handshake.
         if connection is not None and (der := connection.getpeercert(binary_form=True)):
             self.app_state = {**self.app_state, PEER: peer_of(connection.getpeercert(), der)}

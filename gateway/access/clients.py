@@ -1,7 +1,8 @@
-"""The clients files: who may call with a key or a certificate. Keys stand in them only as SHA-256.
+"""The clients files: clients with API keys or certificates. Keys are stored as SHA-256 only.
 
-A key is 256 random bits, so a plain digest of it can't be guessed back. There may be two files: `clients_file`, which
-`sovctl apply` writes from site.yaml, and `access.local_clients_file`, which `sovctl gateway keys` manages. Both are:
+A key is 256 random bits, so its plain digest cannot be inverted. There may be two files: `clients_file`, which
+`sovctl apply` generates from site.yaml, and `access.local_clients_file`, which `sovctl gateway keys` manages. Format of
+both:
 
     [{"name": "branch", "tenant": "retail", "team": "cards", "routes": ["assistant"],
       "keys": [{"sha256": "9f86...", "expires_at": "2027-11-21T00:00:00Z"}], "certificates": ["cn:branch"]}]
@@ -36,15 +37,15 @@ class Key(SettingsModel):
     sha256: Sha256 = Field(repr=False)
     created_at: AwareDatetime | None = None
     expires_at: AwareDatetime | None = None
-    """Never when absent."""
+    """None: the key does not expire."""
 
     @property
     def key_id(self) -> str:
-        """What lists and audit records call it; no use as a key."""
+        """Identifier of the key in lists and audit records; not a credential."""
         return self.sha256[:12]
 
     def is_valid(self, now: datetime) -> bool:
-        """True until it expires."""
+        """Return whether the key has not expired."""
         return self.expires_at is None or now < self.expires_at
 
 
@@ -55,18 +56,18 @@ class Client(Rights):
     tenant: Name
     team: Name | None = None
     groups: list[Text] = Field(default_factory=list)
-    """Passed on to upstreams that ask who is calling."""
+    """Groups in `x-sovctl-principal`."""
     keys: list[Key] = Field(default_factory=list)
-    """Several while a key is being replaced."""
+    """Several during a rotation."""
     key_sha256: Sha256 | None = Field(default=None, repr=False)
-    """Short for one key that never expires."""
+    """Alternative to `keys`: one key without expiry."""
     certificates: list[CertificateName] = Field(default_factory=list)
     is_admin: bool = False
-    """May use the admin surface."""
+    """Permission for the admin surface."""
 
     @property
     def all_keys(self) -> list[Key]:
-        """In the order of the file."""
+        """All keys, in the order of the file."""
         return self.keys if self.key_sha256 is None else [Key(sha256=self.key_sha256), *self.keys]
 
 
@@ -74,21 +75,21 @@ _FILE = TypeAdapter(list[Client])
 
 
 def load_clients(path: Path, *, may_be_absent: bool = False) -> list[Client]:
-    """The clients in a file.
+    """Load the clients of a file.
 
     Raises:
-        InputError: not readable, or not a list of clients; every problem, none with what stands there.
+        InputError: unreadable, or not a list of clients; lists every problem, without values of the file.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         if may_be_absent:
             return []
-        raise InputError(f"expected a readable file, got: {error.strerror}", where=str(path)) from error
+        raise InputError(f"unreadable: {error.strerror}", where=str(path)) from error
     except OSError as error:
-        raise InputError(f"expected a readable file, got: {error.strerror}", where=str(path)) from error
+        raise InputError(f"unreadable: {error.strerror}", where=str(path)) from error
     except (ValueError, RecursionError) as error:
-        raise InputError("expected a JSON list of clients, got something else", where=str(path)) from error
+        raise InputError("not a JSON list of clients", where=str(path)) from error
     try:
         return _FILE.validate_python(content)
     except ValidationError as error:
@@ -96,21 +97,19 @@ def load_clients(path: Path, *, may_be_absent: bool = False) -> list[Client]:
             f"{'.'.join(map(str, each['loc'])) or 'the file'}: {in_words(each)}"
             for each in error.errors(include_url=False, include_input=False)
         ]
-        raise InputError(
-            f"expected clients with name, tenant and keys, got problems at {'; '.join(found)}", where=str(path)
-        ) from error
+        raise InputError(f"invalid clients: {'; '.join(found)}", where=str(path)) from error
 
 
 def dump_clients(clients: Sequence[Client]) -> str:
-    """The text of a clients file."""
+    """Return the text of a clients file."""
     return _FILE.dump_json(list(clients), indent=1, exclude_defaults=True).decode() + "\n"
 
 
 def check_clients(clients: Sequence[Client], settings: GatewaySettings, *, where: str) -> None:
-    """Return when all clients can be told apart, their teams exist, and their limits can be held.
+    """Check that names, keys and certificates are unique, teams exist, and limits are enforceable.
 
     Raises:
-        InputError: every problem.
+        InputError: lists every problem.
     """
     problems = [f"expected every {what} once, got {got} twice" for what, got in _twice(clients)]
     tenants = {team.name: team.tenant for team in settings.access.teams}
@@ -119,7 +118,7 @@ def check_clients(clients: Sequence[Client], settings: GatewaySettings, *, where
             got = f"one of {tenants[client.team]}" if client.team in tenants else "none of that name"
             problems.append(f"client {client.name}: expected a team of tenant {client.tenant}, got {got}")
         if not client.all_keys and not client.certificates:
-            problems.append(f"client {client.name}: expected a key or a certificate, got neither")
+            problems.append(f"client {client.name}: has neither a key nor a certificate")
         if problem := settings.quota.problem_with(client.limits, has_database=settings.vault.postgresql is not None):
             problems.append(f"client {client.name}: {problem}")
     if problems:

@@ -1,10 +1,11 @@
-"""API keys of clients: made, replaced with an overlap, revoked. The key itself is shown once and kept nowhere.
+"""API keys of clients: creation, rotation with an overlap, revocation. The key itself is printed once and not stored.
 
     key, clients = create(clients, Client(name="branch", tenant="retail"), now=now, valid_for=timedelta(days=365))
     key, clients = rotate(clients, "branch", now=now, overlap=timedelta(days=7), ...)
     clients = revoke(clients, "branch", key_id=None)
 
-`edit` does such a thing to a file: under a lock, replaced whole, so that two who edit at once both succeed.
+`edit` applies such a change to a file: under a lock and with an atomic replacement, so that concurrent edits both
+succeed.
 """
 
 from __future__ import annotations
@@ -26,28 +27,28 @@ from ..settings import GatewaySettings
 from .clients import Client, Key, check_clients, dump_clients, load_clients
 
 PREFIX = "sovctl_"
-"""So that scanners for secrets know one when they see it."""
+"""Prefix by which secret scanners recognize a key."""
 _KEY_BYTES = 32
-_FORGET_AFTER = timedelta(days=30)  # an expired key is listed for so long, then its digest goes too
+_FORGET_AFTER = timedelta(days=30)  # expired keys are listed for this time, then their digests are removed
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
 
 def new_key() -> str:
-    """A random key: 256 bits, 50 characters of `[A-Za-z0-9_-]`."""
+    """Return a random key: 256 bits, 50 characters of `[A-Za-z0-9_-]`."""
     return PREFIX + secrets.token_urlsafe(_KEY_BYTES)
 
 
 def create(
     clients: Sequence[Client], client: Client, *, now: datetime, valid_for: timedelta | None
 ) -> tuple[str, list[Client]]:
-    """A new client with one key; the key, and all clients.
+    """Add a client with one key; return the key and all clients.
 
     Raises:
-        InputError: there is a client of that name.
+        InputError: the name is in use.
     """
     if any(each.name == client.name for each in clients):
         raise InputError(
-            f"expected a new name, got {client.name}", hint=f"`keys rotate {client.name}` gives it another key"
+            f"the client {client.name} exists already", hint=f"`keys rotate {client.name}` gives it another key"
         )
     text, key = _make(now, valid_for)
     return text, [*clients, client.model_copy(update={"keys": [key]})]
@@ -56,7 +57,7 @@ def create(
 def rotate(
     clients: Sequence[Client], name: str, *, now: datetime, valid_for: timedelta | None, overlap: timedelta
 ) -> tuple[str, list[Client]]:
-    """One more key for a client; the ones it has end after `overlap`, or earlier if they did already.
+    """Add a key to a client; its other keys expire after `overlap`, or at their earlier expiry.
 
     Raises:
         InputError: no such client.
@@ -73,7 +74,7 @@ def rotate(
 
 
 def revoke(clients: Sequence[Client], name: str, *, key_id: str | None) -> list[Client]:
-    """Clients without a client, or without one of its keys. A client with nothing left to show is gone.
+    """Remove a client, or one of its keys. A client without keys and certificates is removed.
 
     Raises:
         InputError: no such client, or no such key.
@@ -84,17 +85,17 @@ def revoke(clients: Sequence[Client], name: str, *, key_id: str | None) -> list[
     left = [key for key in client.all_keys if key.key_id != key_id]
     if len(left) == len(client.all_keys):
         known = ", ".join(key.key_id for key in client.all_keys)
-        raise InputError(f"expected a key of {name} ({known}), got {key_id}")
+        raise InputError(f"{name} has no key {key_id}; its keys: {known}")
     if not left and not client.certificates:
         return [each for each in clients if each.name != name]
     return _replaced(clients, client.model_copy(update={"keys": left, "key_sha256": None}))
 
 
 def parse_duration(text: str) -> timedelta | None:
-    """`90d`, `12h` or `30m` as a time; None for `never`.
+    """Parse `90d`, `12h` or `30m`; return None for `never`.
 
     Raises:
-        InputError: something else.
+        InputError: another format.
     """
     if text == "never":
         return None
@@ -105,27 +106,27 @@ def parse_duration(text: str) -> timedelta | None:
 
 @contextmanager
 def edit(path: Path, settings: GatewaySettings, *, others: Sequence[Client]) -> Iterator[list[Client]]:
-    """The clients of a file, to be changed in place; written when the block ends without an error.
+    """Yield the clients of a file, to be changed in place. Writes them if the block ends without an error.
 
     Args:
-        others: clients of the other file, whose names and keys are taken.
+        others: clients of the other file, whose names and keys must not be used.
 
     Raises:
-        InputError: the file can't be used, or what the block made of it can't.
+        InputError: the file is unusable, or the changed list is invalid.
     """
     path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
     lock = path.with_name(f".{path.name}.lock")
     try:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise InputError(f"expected a folder that we may write, got: {error.strerror}", where=str(lock)) from error
+        raise InputError(f"the folder is not writable: {error.strerror}", where=str(lock)) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         clients = load_clients(path, may_be_absent=True)
         yield clients
         check_clients([*others, *clients], settings, where=str(path))
         write_atomic(path, dump_clients(clients), mode=0o600)
-        if os.geteuid() == 0:  # root makes keys for a gateway that runs as the owner of the folder
+        if os.geteuid() == 0:  # root may create keys for a gateway that runs as the owner of the folder
             owner = path.parent.stat()
             os.chown(path, owner.st_uid, owner.st_gid)
     finally:
@@ -142,7 +143,7 @@ def _find(clients: Sequence[Client], name: str) -> Client:
     for client in clients:
         if client.name == name:
             return client
-    raise InputError(f"expected a client of this file, got {name}", hint="`keys list` shows them")
+    raise InputError(f"no client {name} in this file", hint="`keys list` shows them")
 
 
 def _replaced(clients: Sequence[Client], new: Client) -> list[Client]:

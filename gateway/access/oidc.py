@@ -1,9 +1,11 @@
-"""Tokens of the site's identity provider (OpenID Connect, RFC 7519, RFC 9068), verified here, offline.
+"""Tokens of the site's identity provider (OpenID Connect, RFC 7519, RFC 9068), verified offline.
 
-Rules (RFC 8725): only algorithms of key pairs, and of them only those the settings list; the key is chosen by `kid` and
-must be of the algorithm's kind; `iss`, `aud`, `sub`, `iat` and `exp` must be there and right, `nbf` is heeded; a token
-bound to a certificate (`cnf`, RFC 8705) is good with that certificate alone, one bound in another way not at all.
-A verified token is remembered by its SHA-256 until it expires, so that its signature is checked once.
+Rules (RFC 8725):
+
+- Only asymmetric algorithms that the settings list are accepted; the key is selected by `kid`, and its type must match.
+- `iss`, `aud`, `sub`, `iat` and `exp` are required and checked; `nbf` is checked if present.
+- A token bound to a certificate (`cnf`, RFC 8705) is valid only with it; other bindings are rejected.
+- A verified token is cached by its SHA-256 until it expires, so that its signature is checked once.
 
     issuer = Issuer(settings, teams)
     issuer.principal(token, peer, now=time.time())      # or TokenRefused("expired")
@@ -29,7 +31,7 @@ _MAX_GROUPS = 512
 _MAX_TEXT = 256
 _REQUIRED = ("iss", "aud", "sub", "iat", "exp")
 
-# What PyJWT found wrong, in fixed words: its messages may quote the token.
+# Reasons in fixed words: the messages of PyJWT may quote the token.
 _REASONS = {
     jwt.ExpiredSignatureError: "expired",
     jwt.ImmatureSignatureError: "not-yet-valid",
@@ -41,25 +43,25 @@ _REASONS = {
 
 
 class TokenRefused(Exception):
-    """This token lets nobody in. Its text is the reason, a fixed word."""
+    """The token is rejected. The text is the reason, a fixed word."""
 
 
 class UnknownKey(TokenRefused):
-    """Signed with a key we do not have; the issuer may have a new one."""
+    """The signing key is unknown; the issuer may have a new one."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifiedToken:
-    """What a good token says."""
+    """Content of a verified token."""
 
     principal: Principal
     expires_at: float
     """Seconds since 1970, leeway included."""
     thumbprint: str | None
-    """The certificate it is bound to."""
+    """Thumbprint of the certificate it is bound to."""
 
     def is_good(self, peer: Peer | None, now: float) -> bool:
-        """True while it is valid, and shown by whom it is bound to."""
+        """Return whether it has not expired and the client shows the certificate it is bound to."""
         return now < self.expires_at and (
             self.thumbprint is None or (peer is not None and peer.thumbprint == self.thumbprint)
         )
@@ -69,7 +71,7 @@ class Issuer:
     """One identity provider.
 
     Args:
-        teams: those of the settings.
+        teams: teams of the settings.
     """
 
     def __init__(self, settings: IdentityProviderSettings, teams: Sequence[TeamSettings]) -> None:
@@ -78,12 +80,12 @@ class Issuer:
         self._teams = {team.name: team for team in teams}
         self._options: Any = {
             "require": [*_REQUIRED, *settings.required_claims],
-            "strict_aud": False,  # `aud` may be a list that names us among others, RFC 7519 4.1.3
+            "strict_aud": False,  # RFC 7519, 4.1.3: `aud` may be a list with other audiences
             "enforce_minimum_key_length": True,
         }
 
     def verify(self, token: str) -> VerifiedToken:
-        """Check a token's signature and claims, and say whose it is. Whom it is bound to is left to `is_good`.
+        """Verify signature and claims, and return the principal. `is_good` checks the binding.
 
         Raises:
             TokenRefused: with the reason.
@@ -134,10 +136,10 @@ class Issuer:
 
 
 def issuer_of(token: str) -> str | None:
-    """The `iss` a token claims, to choose who shall verify it; nothing else of it is believed."""
+    """Return the unverified `iss` of a token, to select its issuer."""
     try:
         claimed = jwt.decode(token, options={"verify_signature": False}).get("iss")
-    except (PyJWTError, RecursionError):  # nested so deeply that the JSON parser gives up
+    except (PyJWTError, RecursionError):  # nested too deeply for the JSON parser
         return None
     return claimed if isinstance(claimed, str) else None
 
@@ -153,12 +155,12 @@ def _groups(claims: Mapping[str, Any], path: str) -> frozenset[str]:
     if not isinstance(found, list):
         return frozenset()
     if len(found) > _MAX_GROUPS or not all(isinstance(each, str) and len(each) <= _MAX_TEXT for each in found):
-        raise TokenRefused("groups")  # leaving some out could drop the one that forbids
+        raise TokenRefused("groups")  # omitting some groups could drop the one that denies access
     return frozenset(found)
 
 
 def _thumbprint(claims: Mapping[str, Any]) -> str | None:
-    """RFC 8705 3.1. Any other binding (RFC 9449's `jkt`) is one that we can't check."""
+    """Return the thumbprint in `cnf` (RFC 8705, 3.1). Other bindings (`jkt` of RFC 9449) are not supported."""
     if (bound := claims.get("cnf")) is None:
         return None
     thumbprint = bound.get("x5t#S256") if isinstance(bound, dict) and len(bound) == 1 else None

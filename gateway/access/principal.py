@@ -1,7 +1,8 @@
-"""Who is calling, whatever way he showed it.
+"""The authenticated principal of a request, independent of the credential.
 
-Rules: rights only narrow (a client's are cut by his team's); a name means one caller in the whole gateway (a client's
-has no colon, a token's is `ISSUER:SUBJECT`); `key_id` says which key, token or certificate it was, and is none.
+- Permissions of the team restrict those of the client.
+- Names are unique in the gateway: a client's has no colon, a token's is `ISSUER:SUBJECT`.
+- `key_id` identifies the key, token or certificate, and is not a credential.
 
     principal.may_use("assistant"), principal.may_use_surface("chat.completions"), principal.may_restore
 """
@@ -19,7 +20,7 @@ from ..settings.quota import CallerLimits
 
 
 class Method(StrEnum):
-    """How a caller showed who he is."""
+    """Type of the credential."""
 
     API_KEY = "api-key"
     TOKEN = "token"
@@ -28,33 +29,33 @@ class Method(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """One caller."""
+    """One principal."""
 
     name: str
     tenant: str
     method: Method
     key_id: str
-    """Which key, token or certificate: the beginning of its SHA-256."""
+    """Beginning of the SHA-256 of the key, token or certificate."""
     team: str | None = None
     groups: tuple[str, ...] = ()
-    """As the clients file or the identity provider says; sorted."""
+    """From the clients file or the identity provider; sorted."""
     routes: frozenset[str] | None = None
-    """Model names; None for all."""
+    """Model names; None: all."""
     surfaces: frozenset[str] | None = None
     may_restore: bool = True
     """False: answers keep their tokens."""
     is_admin: bool = False
     limits: CallerLimits | None = None
-    """His own; None where the site's default holds."""
+    """Limits of the principal; None: the site's default."""
     subject: str = ""
-    """What his use is counted under; no name of a person."""
+    """Name under which usage is counted; not a personal name."""
 
     def may_use(self, model: str) -> bool:
-        """True when this caller may ask for `model`."""
+        """Return whether the principal may use `model`."""
         return self.routes is None or model in self.routes
 
     def may_use_surface(self, surface: str) -> bool:
-        """True when this caller may use `surface`."""
+        """Return whether the principal may use `surface`."""
         return self.surfaces is None or surface in self.surfaces
 
 
@@ -69,7 +70,7 @@ def make_principal(
     groups: Iterable[str] = (),
     is_admin: bool = False,
 ) -> Principal:
-    """A caller with his own rights, cut by his team's."""
+    """Return a principal with its permissions, restricted by its team's."""
     held = [rights] if team is None else [rights, team]
     return Principal(
         name=name,
@@ -92,6 +93,6 @@ def _digest(name: str) -> str:
 
 
 def _common(lists: Iterable[Sequence[str]]) -> frozenset[str] | None:
-    """What stands in every list; an empty list stands for everything."""
+    """Return the intersection of the lists; an empty list means all."""
     named = [frozenset(each) for each in lists if each]
     return frozenset.intersection(*named) if named else None
