@@ -1,13 +1,13 @@
-"""What operators see and do: a listener apart from the clients', an API, and one page that works without scripts.
+"""Admin surface: a listener separate from the clients', an API, and one page that works without scripts.
 
     listener    its socket and server, in every worker
-    app         paths, who may, what comes back
-    session     logged in by cookie, and safe from other sites' forms
+    app         paths, permissions, responses
+    session     login by cookie, protected against forms of other sites
     status      everything the page shows, as plain values; from `figures`, `decisions`, `budgets` and `board`
-    board       what several workers tell each other: what each is doing, and whether to drain
-    actions     what an operator can do; each is recorded in the ledger before it is done
-    page        the HTML, with its style and script inside and nothing from anywhere else
+    board       state that the workers share: the work of each, and whether to drain
+    actions     actions of an operator; each is recorded in the ledger before it is carried out
+    page        the HTML, with its style and script inline and no external resources
 
-Rules: nothing here shows text of a request or an answer; a section is there only when what it shows is; whoever may not
-gets told so and nothing else.
+The page shows no text of a request or an answer. A section is shown only if its component exists. Unauthorized
+requests get an error and no data.
 """

@@ -1,7 +1,7 @@
-"""What an operator can do. Each is in the ledger before it is done, with who did it; one that can't be recorded is not.
+"""Actions of an operator. Each is recorded in the ledger, with the operator's name, before it is carried out.
 
 actions = Actions(sources, audit)
-actions.names()                                   # those whose provider is there
+actions.names()                                   # the available ones
 await actions.run("drain", {}, by=principal)
 """
 
@@ -22,16 +22,16 @@ _MOST_TEXT = 20_000  # characters of an operator's answer
 
 
 class NotDone(Exception):
-    """It could not be done; its text says why, to the operator."""
+    """The action failed; the text is the reason, for the operator."""
 
 
 @dataclass(frozen=True)
 class Action:
-    """One thing an operator can do.
+    """One action.
 
     Args:
-        done: what to tell the operator.
-        recorded: the fields that go into the ledger; others may hold text.
+        done: message to the operator.
+        recorded: fields for the ledger record; other fields may contain text.
     """
 
     run: Callable[[Sources, Mapping[str, str], str], Awaitable[None]]
@@ -56,14 +56,14 @@ async def _resume(sources: Sources, _fields: Mapping[str, str], _by: str) -> Non
 async def _take(sources: Sources, fields: Mapping[str, str], by: str) -> None:
     assert sources.handoffs is not None
     if not await _done(sources.handoffs.take(fields["id"], by=by)):
-        raise NotDone("expected a hand-off that waits, got one that somebody has, or none")
+        raise NotDone("this hand-off does not exist, or another operator has taken it")
 
 
 async def _resolve(sources: Sources, fields: Mapping[str, str], by: str) -> None:
     assert sources.handoffs is not None
     answer = fields["answer"].strip() or None
     if not await _done(sources.handoffs.resolve(fields["id"], by=by, answer=answer)):
-        raise NotDone("expected a hand-off that is open and nobody else's, got none")
+        raise NotDone("this hand-off is not open, or another operator has taken it")
 
 
 async def _done(doing: Awaitable[bool]) -> bool:
@@ -71,7 +71,7 @@ async def _done(doing: Awaitable[bool]) -> bool:
         return await doing
     except SovctlError as error:
         log.event("hand-off not changed", level=40, error=error)
-        raise NotDone("the queue or the vault can't be written, so nothing was changed") from error
+        raise NotDone("the queue or the vault is not writable; nothing was changed") from error
 
 
 def _has_handoffs(sources: Sources) -> bool:
@@ -79,10 +79,10 @@ def _has_handoffs(sources: Sources) -> bool:
 
 
 ACTIONS: Mapping[str, Action] = {
-    "reload": Action(_reload, "Every worker reads its settings again; when they are refused, it says so below."),
-    "drain": Action(_drain, "`/readyz` says `draining` within a second; requests that still come are served."),
-    "resume": Action(_resume, "`/readyz` says again what it finds."),
-    "take": Action(_take, "Taken; the others see that you have it.", ("id",), ("id",), _has_handoffs),
+    "reload": Action(_reload, "Every worker reads its settings again; rejected settings are shown below."),
+    "drain": Action(_drain, "`/readyz` reports `draining` within a second; new requests are still served."),
+    "resume": Action(_resume, "`/readyz` reports the checked state again."),
+    "take": Action(_take, "Taken; other operators see that it is assigned to you.", ("id",), ("id",), _has_handoffs),
     "resolve": Action(_resolve, "Resolved.", ("id", "answer"), ("id",), _has_handoffs),
 }
 
@@ -95,15 +95,15 @@ class Actions:
         self._audit = audit
 
     def names(self) -> list[str]:
-        """Those that can be done here."""
+        """Return the available actions."""
         return [name for name, action in ACTIONS.items() if action.is_there(self._sources)]
 
     async def read(self, handoff_id: str, *, by: Principal) -> Mapping[str, Any] | None:
-        """A hand-off with its conversation, in tokens; None when there is none. Who read it is recorded first.
+        """Return a hand-off with its conversation, in tokens; None if it does not exist. The access is recorded first.
 
         Raises:
             Refused: it could not be recorded, so it is not shown.
-            SovctlError: it can't be read.
+            SovctlError: it is unreadable.
         """
         if self._sources.handoffs is None:
             return None
@@ -113,12 +113,12 @@ class Actions:
         return case
 
     async def run(self, name: str, given: Mapping[str, str], *, by: Principal) -> None:
-        """Do it.
+        """Record and carry out an action.
 
         Raises:
-            KeyError: there is no such action here.
+            KeyError: unknown action.
             NotDone: with the reason.
-            Refused: it could not be recorded, so it was not done.
+            Refused: it could not be recorded, so it was not carried out.
         """
         action = ACTIONS[name]
         if not action.is_there(self._sources):

@@ -1,4 +1,4 @@
-"""A request to the admin surface, read whole, and an answer with the headers that all of them have."""
+"""Requests to the admin surface, and responses with their common headers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..access.certificate import PEER, Peer
 _EVERY_ANSWER = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # with `no-referrer` browsers hide the origin of our own forms
+    (b"referrer-policy", b"same-origin"),  # with `no-referrer` browsers omit the origin of the page's own forms
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
@@ -31,13 +31,13 @@ class Asked:
     query: str
     headers: Mapping[str, str]
     fields: Mapping[str, str]
-    """Of a form, or of a JSON object."""
+    """Fields of a form or of a JSON object."""
     is_json: bool
     peer: Peer | None
 
     @classmethod
     async def read(cls, scope: Scope, receive: Receive, *, at_most: int) -> Self:
-        """The whole request.
+        """Read the whole request.
 
         Raises:
             ValueError: too large, or neither a form nor a JSON object.
@@ -57,19 +57,19 @@ class Asked:
         return cls(scope["method"], scope["path"], query, headers, fields, is_json, scope["state"].get(PEER))
 
     def header(self, name: str) -> str | None:
-        """A header by its lower-case name."""
+        """Return a header by its lower-case name."""
         return self.headers.get(name)
 
     @property
     def is_from_here(self) -> bool:
-        """True unless the browser says that another site made the request."""
+        """False if the browser reports that another site made the request."""
         origin = self.header("origin")
         return origin is None or urlsplit(origin).netloc == self.header("host")
 
 
 @dataclass
 class Answer:
-    """One answer."""
+    """One response."""
 
     status: int
     body: bytes
@@ -77,7 +77,7 @@ class Answer:
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
 
     def cookie(self, value: str) -> Answer:
-        """The same, with a cookie."""
+        """Return the same response with a cookie."""
         self.headers.append((b"set-cookie", value.encode("latin-1")))
         return self
 
@@ -94,17 +94,17 @@ class Answer:
 
 
 def page(status: int, text: str) -> Answer:
-    """HTML."""
+    """Return an HTML response."""
     return Answer(status, text.encode(), "text/html; charset=utf-8")
 
 
 def plain(status: int, text: str) -> Answer:
-    """A sentence for whoever asked."""
+    """Return a plain-text response."""
     return Answer(status, text.encode(), "text/plain; charset=utf-8")
 
 
 def redirect(path: str) -> Answer:
-    """See there."""
+    """Return a redirect."""
     return Answer(303, b"", "text/plain; charset=utf-8", [(b"location", path.encode())])
 
 

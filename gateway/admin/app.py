@@ -1,16 +1,16 @@
-"""The admin surface as an ASGI application: who may, which path, what comes back.
+"""The admin surface as an ASGI application: authorization, paths, responses.
 
-    GET  /                      the operator page, or the door to it
+    GET  /                      the operator page, or the login form
     GET  /main                  the part of it that changes
     POST /login, /logout        a cookie for an admin's key, and its end
     GET  /handoffs/ID           one hand-off with its conversation, in tokens
     GET  /api/status            everything on the page as JSON
     GET  /api/handoffs/ID       that hand-off as JSON
-    POST /actions/NAME          what an operator can do, from a form or as JSON
+    POST /actions/NAME          an action, from a form or as JSON
     GET  /healthz, /readyz, /metrics, /.well-known/jwks.json      for machines, without a key
 
-An admin is a caller with `is_admin`: by API key or token in `Authorization`, by client certificate, or by cookie. What
-the browser sends by itself (certificate, cookie) changes something only together with the form's token.
+An admin is a principal with `is_admin`: by API key or token in `Authorization`, by client certificate, or by cookie.
+Credentials that the browser sends by itself (certificate, cookie) change something only with the form's token.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .status import Sources, gather
 
 _HANDOFF, _API_HANDOFF = "/handoffs/", "/api/handoffs/"
 _MAX_BODY_BYTES = 64 << 10
-_TOKEN_SESSION_S = 900  # a token can't be asked about again, so who came with one comes again soon
+_TOKEN_SESSION_S = 900  # a token cannot be verified again later, so its session is short
 
 
 class AdminApp:
@@ -47,7 +47,7 @@ class AdminApp:
 
     Args:
         key: signs cookies and forms; the same in all workers.
-        is_encrypted: the listener has TLS, so cookies are for TLS only.
+        is_encrypted: the listener uses TLS, so cookies are for TLS only.
     """
 
     def __init__(self, sources: Sources, actions: Actions, *, key: bytes, session_s: int, is_encrypted: bool) -> None:
@@ -76,10 +76,10 @@ class AdminApp:
             asked = await Asked.read(scope, receive, at_most=_MAX_BODY_BYTES)
             answer = await self._answer(asked)
         except ValueError:
-            answer = plain(400, "expected a smaller and well-formed request\n")
-        except Exception as error:  # noqa: BLE001 - the last door; the message may hold anything
+            answer = plain(400, "the request is too large or malformed\n")
+        except Exception as error:  # noqa: BLE001 - last error handler; the message may contain any text
             log.event("our mistake", level=40, error=error)
-            answer = plain(500, "the gateway made a mistake; its log says where\n")
+            answer = plain(500, "internal error; see the gateway log\n")
         await answer.send(send, policy=self._pages.policy)
 
     async def _answer(self, asked: Asked) -> Answer:
@@ -94,7 +94,7 @@ class AdminApp:
         return await handler(asked)
 
     async def _operator(self, asked: Asked) -> Principal | None:
-        """The admin who asks; None for everybody else."""
+        """Return the admin of the request; None if it has no valid credential of one."""
         callers = self._sources.callers()
         credential, peer = bearer(asked.header("authorization")), asked.peer
         if credential is not None or peer is not None:
@@ -114,7 +114,7 @@ class AdminApp:
         return self._sealer.read(cookie.value, now=time.time()) if cookie is not None else None
 
     def _is_meant(self, asked: Asked, operator: Principal) -> bool:
-        """True when the operator means it: no other site can make a browser send this."""
+        """Return whether the operator intended the request, so that another site cannot trigger it."""
         if bearer(asked.header("authorization")) is not None:
             return True
         token = asked.fields.get("form_token", "") or asked.header("x-sovctl-form-token") or ""
@@ -155,7 +155,7 @@ class AdminApp:
     async def _logout(self, asked: Asked) -> Answer:
         operator = await self._operator(asked)
         if operator is not None and not self._is_meant(asked, operator):
-            return plain(403, "expected the form of this page\n")
+            return plain(403, "the form token is invalid; reload the page\n")
         return redirect("./").cookie(self._cookie("", 0))
 
     def _cookie(self, value: str, lasts_s: int) -> str:
@@ -176,7 +176,7 @@ class AdminApp:
             case = await self._actions.read(asked.path.rpartition("/")[2], by=operator)
         except (Refused, SovctlError) as error:
             log.event("hand-off not shown", level=40, error=error)
-            return plain(503, "it can't be read, or that somebody reads it can't be recorded; so it is not shown\n")
+            return plain(503, "the hand-off is unreadable, or the access cannot be recorded; it is not shown\n")
         if case is None:
             return plain(404, "no such hand-off: it may have expired\n")
         if not is_page:
@@ -188,9 +188,9 @@ class AdminApp:
     async def _act(self, asked: Asked) -> Answer:
         operator = await self._operator(asked)
         if operator is None:
-            return plain(401, "expected the key of an admin\n")
+            return plain(401, "an admin's key is required\n")
         if not self._is_meant(asked, operator):
-            return plain(403, "expected the form of this page, or a key in `Authorization`\n")
+            return plain(403, "send the page's form token, or a key in `Authorization`\n")
         name = asked.path.removeprefix("/actions/")
         try:
             await self._actions.run(name, asked.fields, by=operator)
@@ -204,7 +204,7 @@ class AdminApp:
                 else await self._drawn(operator, told=str(error), status_code=409)
             )
         except Refused:
-            return plain(503, "it could not be recorded in the ledger, so it was not done\n")
+            return plain(503, "the action could not be recorded in the ledger; it was not carried out\n")
         log.event("action done", action=name, client=operator.name)
         if asked.is_json:
             return Answer(200, orjson.dumps({"done": name, "message": ACTIONS[name].done}), "application/json")
@@ -225,5 +225,5 @@ class AdminApp:
 
     async def _jwks(self, _asked: Asked) -> Answer:
         if self._sources.jwks is None:
-            return plain(404, "no upstream is told who is calling\n")
+            return plain(404, "access.principal_key_files is not set\n")
         return Answer(200, orjson.dumps(self._sources.jwks), "application/jwk-set+json")

@@ -1,10 +1,10 @@
-"""What the workers of a gateway tell each other: what each is doing now, and whether all shall drain.
+"""State that the workers of a gateway share: the work of each one, and whether all shall drain.
 
-Each writes a file once a second; whoever is asked reads them all. A single process needs no folder.
+Each worker writes a file once a second, and any of them reads all files. A single process needs no folder.
 
     board = Board(Path("/tmp/sovctl-gateway-x"), lambda: {"upstreams": [...]})
-    board.workers()          # one mapping a worker
-    board.drain()              # every worker says `draining` in /readyz within a second, and goes on serving
+    board.workers()          # one mapping per worker
+    board.drain()            # every worker reports `draining` in /readyz within a second, and continues to serve
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _DRAIN = "drain"
 
 
 class Board:
-    """The workers' notice board.
+    """Shared state of the workers.
 
     Args:
-        folder: that the workers share; None for a process alone.
-        tell: what this process is doing now, as plain values.
+        folder: shared by the workers; None for a single process.
+        tell: returns the state of this process, as plain values.
     """
 
     def __init__(self, folder: Path | None, tell: Callable[[], Mapping[str, Any]]) -> None:
@@ -41,14 +41,14 @@ class Board:
 
     @property
     def is_draining(self) -> bool:
-        """True when an operator has said so; as of the last `write`."""
+        """An operator requested draining; as of the last `write`."""
         return self._is_draining
 
     def write(self) -> None:
-        """Tell the others; hear whether to drain.
+        """Write this process's state, and read whether to drain.
 
         Raises:
-            OSError: the folder can't be written.
+            OSError: the folder is not writable.
         """
         if self._folder is None or self._own is None:
             return
@@ -58,12 +58,12 @@ class Board:
         beside.replace(self._own)
 
     def withdraw(self) -> None:
-        """This worker ends."""
+        """Remove this worker's file."""
         if self._own is not None:
             self._own.unlink(missing_ok=True)
 
     def workers(self) -> list[dict[str, Any]]:
-        """What each worker is doing, this one first."""
+        """Return the state of each worker, this one first."""
         found = [self._mine()]
         if self._folder is not None:
             for path in sorted(self._folder.glob("*.board")):
@@ -74,10 +74,10 @@ class Board:
         return found
 
     def drain(self, *, is_draining: bool = True) -> None:
-        """Let a load balancer go elsewhere, or come back.
+        """Start or stop draining.
 
         Raises:
-            OSError: the folder can't be written.
+            OSError: the folder is not writable.
         """
         if self._folder is not None:
             if is_draining:

@@ -1,4 +1,4 @@
-"""Limits and what was used of them, over all workers: pure, from the store's rows and the settings.
+"""Limits with their usage, over all workers: pure, from the store's rows and the settings.
 
 budgets(used, limits={"team:cards": limits}, currency="EUR", now=time.time())
 """
@@ -18,10 +18,10 @@ _RUNNING = "concurrent_requests"
 def budgets(
     used: Iterable[tuple[str, str, int, int]], *, limits: Mapping[str, CallerLimits], currency: str, now: float
 ) -> list[dict[str, Any]]:
-    """A row for every limit, the fullest first.
+    """Return a row for every limit, the one with the highest usage first.
 
     Args:
-        used: subject, kind, slot and amount, as the store says.
+        used: subject, kind, slot and amount, from the store.
         limits: by subject.
     """
     taken: dict[tuple[str, str], int] = {}

@@ -1,4 +1,4 @@
-"""The last decisions, read from the ledger itself: kinds, counts and reasons; there is no text in it to show.
+"""The last decisions, from the ledger: entity types, counts and reasons. The ledger contains no text.
 
 recent(Path("/var/lib/sovctl/gateway/ledger"), most=50)      # the newest first
 """
@@ -14,14 +14,14 @@ from sovctl.compliance.ledger.index import Index
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.support.errors import SovctlError
 
-_RECORDS_EACH = 3  # of a request: itself, mostly an answer, sometimes a fallback; requests overlap
+_RECORDS_EACH = 3  # of a request: itself, usually an answer, sometimes a fallback; requests overlap
 REFUSED = "refused"
-"""How a request ended that policy or its route let go nowhere: nothing more is recorded of it."""
+"""Outcome of a request that policy or its route rejected; it has no further records."""
 _SHOWN = ("id", "time", "client", "tenant", "surface", "model", "verdict", "upstream", "tokens", "kinds", "reasons")
 
 
 def recent(directory: Path, *, most: int) -> list[dict[str, Any]]:
-    """The newest requests with how they ended; empty while there is no ledger to read."""
+    """Return the newest requests with their outcomes; empty without a readable ledger."""
     try:
         with closing(Index(directory)) as index:
             size = index.count(0)
@@ -33,7 +33,7 @@ def recent(directory: Path, *, most: int) -> list[dict[str, Any]]:
 
 
 def joined(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One row a request, the newest first, from records in the order of the ledger."""
+    """Return one row per request, the newest first, from records in the order of the ledger."""
     rows: dict[str, dict[str, Any]] = {}
     for record in records:
         request_id, kind = record.get("id"), record.get("type")

@@ -1,4 +1,4 @@
-"""A few numbers out of many: pure, from the metrics of all workers."""
+"""Figures for the operator page: pure, from the metrics of all workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..telemetry.metrics.families import Histogram, Series
 
 
 def figures(metrics: Metrics) -> dict[str, Any]:
-    """What stands at the top of the page."""
+    """Return the figures at the top of the page."""
     return {
         "workers": metrics.workers.values.get((), 0),
         "in_flight": metrics.in_flight.values.get((), 0),
@@ -27,7 +27,7 @@ def figures(metrics: Metrics) -> dict[str, Any]:
 
 
 def by_label(values: Mapping[tuple[str, ...], float], position: int) -> dict[str, float]:
-    """Sums by one label."""
+    """Return sums by one label."""
     found: dict[str, float] = {}
     for key, value in values.items():
         found[key[position]] = found.get(key[position], 0) + value
@@ -35,7 +35,7 @@ def by_label(values: Mapping[tuple[str, ...], float], position: int) -> dict[str
 
 
 def answered_by_route(metrics: Metrics) -> dict[str, dict[str, float]]:
-    """Answers by model, then by where they came from (`pool`, `cloud`)."""
+    """Return answers by model, then by route (`pool`, `cloud`)."""
     found: dict[str, dict[str, float]] = {}
     for (_, model, route, _), value in metrics.requests.values.items():
         found.setdefault(model, {})[route] = found.get(model, {}).get(route, 0) + value
@@ -43,12 +43,12 @@ def answered_by_route(metrics: Metrics) -> dict[str, dict[str, float]]:
 
 
 def quantile(histogram: Histogram, share: float) -> float | None:
-    """Below which value that share of all lies, as near as the buckets say; None when there are none."""
+    """Return the quantile of all values, to the precision of the buckets; None without values."""
     return quantile_of(_together(histogram.values.values()), histogram.bounds, share)
 
 
 def quantile_of(counts: Sequence[int], bounds: Sequence[float], share: float) -> float | None:
-    """The same, from counts between bounds; the last count is above all bounds."""
+    """Return the quantile of counts between bounds; the last count is above all bounds."""
     total = sum(counts)
     if not total:
         return None

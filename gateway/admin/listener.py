@@ -1,7 +1,7 @@
-"""The admin surface's own socket and server, beside the one for clients, in every worker.
+"""Listener of the admin surface, in every worker, in addition to the one for clients.
 
-The workers share the port, so whoever is asked answers for all. It opens last and closes last: an operator sees a
-gateway that drains until it is gone.
+The workers share the port, and each of them answers for all. The listener opens last and closes last, so that an
+operator can observe a gateway that drains.
 
     async with serving(listen, app): ...
 """
@@ -28,7 +28,7 @@ _KEEP_ALIVE_S = 30
 
 
 class _Server(uvicorn.Server):
-    """uvicorn within a process that has its signals already."""
+    """uvicorn server that leaves signal handlers to the process."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -40,7 +40,7 @@ async def serving(listen: AdminListen, app: ASGIApp) -> AsyncIterator[None]:
     """Serve `app` until the end of this context.
 
     Raises:
-        InputError: somebody else has the port.
+        InputError: another program uses the port.
     """
     protocol = CertificateProtocol if listen.client_ca_file else DeadlineProtocol
     config = uvicorn.Config(

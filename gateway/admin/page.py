@@ -1,7 +1,7 @@
-"""The operator page: one HTML document with its style and script inside, and nothing from anywhere else.
+"""The operator page: one HTML document with inline style and script, and without external resources.
 
-The content security policy names the digests of that one style and that one script, so that nothing else could run even
-if it got into the page. All values are escaped.
+The content security policy contains the digests of that style and that script, so that injected scripts
+cannot run. All values are escaped.
 
     page = Pages()
     page.render(status, actions=[...], form_token="...", operator="ops", told="")
@@ -32,7 +32,7 @@ _WORDS = {
 
 
 class Pages:
-    """Renders the page and the door to it."""
+    """Renders the page and the login form."""
 
     def __init__(self) -> None:
         environment = Environment(
@@ -45,7 +45,7 @@ class Pages:
         environment.filters |= {"clock": _clock, "milliseconds": _milliseconds, "number": _number, "percent": _percent}
         environment.globals |= {"words": _WORDS}
         style, script = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("style.css", "script.js"))
-        environment.globals |= {"style": Markup(style), "script": Markup(script)}  # noqa: S704 - our own files
+        environment.globals |= {"style": Markup(style), "script": Markup(script)}  # noqa: S704 - files of this package
         self._page = environment.get_template("page.html")
         self._main = environment.get_template("main.html")
         self._handoff = environment.get_template("handoff.html")
@@ -61,28 +61,28 @@ class Pages:
                 "frame-ancestors 'none'",
             ]
         )
-        """For the header `content-security-policy`."""
+        """Value of the header `content-security-policy`."""
 
     def page(
         self, status: Mapping[str, Any], *, actions: Sequence[str], form_token: str, operator: str, told: str
     ) -> str:
-        """The whole document.
+        """Return the whole document.
 
         Args:
-            told: what the last action said; may be empty.
+            told: message of the last action; may be empty.
         """
         return self._page.render(status=status, actions=actions, form_token=form_token, operator=operator, told=told)
 
     def main(self, status: Mapping[str, Any], *, actions: Sequence[str], form_token: str) -> str:
-        """Only what changes, for the script that keeps the page fresh."""
+        """Return the part that changes, for the script that refreshes the page."""
         return self._main.render(status=status, actions=actions, form_token=form_token)
 
     def handoff(self, case: Mapping[str, Any], *, site: str, form_token: str, operator: str) -> str:
-        """One hand-off with what was said."""
+        """Return the page of one hand-off with its conversation."""
         return self._handoff.render(case=case, site=site, form_token=form_token, operator=operator)
 
     def login(self, *, site: str, is_refused: bool) -> str:
-        """The door."""
+        """Return the login form."""
         return self._login.render(site=site, is_refused=is_refused)
 
 
@@ -91,7 +91,7 @@ def _digest(text: str) -> str:
 
 
 def _clock(moment: float | str | None) -> str:
-    """A time of day, UTC: of seconds since 1970, or of a record's time."""
+    """Return the time of day, UTC, of seconds since 1970 or of a record's time."""
     if moment is None:
         return "-"
     if isinstance(moment, str):

@@ -1,9 +1,9 @@
-"""Pools and clouds for operators: what all workers make of each of them together; pure.
+"""State of pools and clouds for operators, combined from all workers. Pure.
 
-Workers see a server each for themselves: what they have in flight is added, the worst of their opinions is shown. Queue
-and KV cache are the server's own figures, of the worker that looked last; None where nobody knows, never 0.
+Each worker has its own view of a server: requests in flight are added, and the worst state is shown. Queue
+and KV cache are the server's own figures from the latest measurement; unknown values are None, not 0.
 
-    upstreams(settings.upstreams, board.workers(), failures={"chat": 3})
+upstreams(settings.upstreams, board.workers(), failures={"chat": 3})
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Any
 from ..settings import UpstreamSettings
 
 _WORST = ("closed", "ejected", "busy", "half-open", "open")
-"""What a server is doing, from best to worst: as `upstream.breaker` says, and between them those that are far slower
-than their peers (`ejected`) or overloaded by their own account (`busy`)."""
+"""States of a server, from best to worst: those of `upstream.breaker`, and in addition servers far slower than their
+peers (`ejected`) or overloaded (`busy`)."""
 
 
 def upstreams(
     settings: Sequence[UpstreamSettings], workers: Sequence[Mapping[str, Any]], failures: Mapping[str, float]
 ) -> list[dict[str, Any]]:
-    """A row for every pool and cloud, in the order of the settings.
+    """Return a row for every pool and cloud, in the order of the settings.
 
     Args:
-        workers: what each tells: its upstreams, as `Upstream.as_record` has them.
-        failures: attempts that failed, by upstream.
+        workers: state of each worker: its upstreams, from `Upstream.as_record`.
+        failures: failed attempts, by upstream.
     """
     told = [{each["name"]: each for each in worker.get("upstreams", ())} for worker in workers]
     return [
@@ -59,7 +59,7 @@ def _row(
 
 
 def _server(url: str, seen: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """One server, as the workers see it."""
+    """Return the state of one server from all workers."""
     loads = [each for each in seen if each["load_age_s"] is not None]
     latest: Mapping[str, Any] = min(loads, key=lambda each: each["load_age_s"], default={})
     return {

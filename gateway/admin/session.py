@@ -1,7 +1,8 @@
-"""Logged in by cookie: what the cookie says is signed, so every worker knows it and none has to remember it.
+"""Login sessions in signed cookies, which every worker can verify without shared state.
 
-A cookie is sent with whatever another site makes the browser send, so a change needs the form's own token as well; the
-cookie is also `SameSite=Strict`. Pure: time is an argument.
+Browsers also send a cookie with requests that another site triggers. Therefore a change also needs the form's token;
+the
+cookie is `SameSite=Strict` too. Pure: time is an argument.
 
     seal = Sealer(key)
     cookie = seal.session(Session("ops", "9f86d081884c", Method.API_KEY, until=now + 3600))
@@ -23,7 +24,7 @@ COOKIE = "sovctl_admin"
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Who is logged in, with which key, until when (seconds since 1970)."""
+    """Name, key and expiry (seconds since 1970) of a login."""
 
     name: str
     key_id: str
@@ -35,19 +36,19 @@ class Sealer:
     """Signs sessions and forms.
 
     Args:
-        key: of the whole gateway, the same in all workers; secret.
+        key: secret of the gateway, the same in all workers.
     """
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     def session(self, session: Session) -> str:
-        """The cookie's value."""
+        """Return the cookie's value."""
         content = orjson.dumps([session.name, session.key_id, session.method.value, session.until])
         return f"{_text(content)}.{self._sealed(b'session', content)}"
 
     def read(self, cookie: str, *, now: float) -> Session | None:
-        """The session a cookie stands for; None when it is over, or was not made here."""
+        """Return the session of a cookie; None if it is expired or invalid."""
         text, _, seal = cookie.partition(".")
         try:
             content = base64.urlsafe_b64decode(text.encode() + b"==")
@@ -59,11 +60,11 @@ class Sealer:
         return Session(name, key_id, Method(method), until) if now < until else None
 
     def form_token(self, name: str, key_id: str) -> str:
-        """What a form of this operator carries."""
+        """Return the token for forms of this operator."""
         return self._sealed(b"form", orjson.dumps([name, key_id]))
 
     def is_form_token(self, name: str, key_id: str, token: str) -> bool:
-        """True when a form was made for this operator."""
+        """Return whether the token belongs to a form of this operator."""
         return hmac.compare_digest(self.form_token(name, key_id).encode(), token.encode("utf-8", "replace"))
 
     def _sealed(self, use: bytes, content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Everything the operator page shows, as plain values: `GET /api/status` returns it, the page draws it.
+"""Content of the operator page as plain values: `GET /api/status` returns it, the page renders it.
 
 status = await gather(sources, now=time.time())
 """
@@ -29,44 +29,46 @@ _MOST_DECISIONS = 50
 
 
 class Handoffs(Protocol):
-    """The queue of answers that wait for a person. Its rows hold ids, names, codes and times; `shown` holds tokens."""
+    """The queue of hand-offs. Its rows contain ids, names, codes and times; `shown` contains tokens."""
 
     async def waiting(self) -> Sequence[Mapping[str, Any]]:
-        """The oldest first: `id`, `state` (`waiting`, `taken`), `since`, `tenant`, `model`, `reasons`, `taken_by`."""
+        """Return the open hand-offs, the oldest first: `id`, `state` (`waiting`, `taken`), `since`, `tenant`, `model`,
+        `reasons`, `taken_by`."""
 
     async def case(self, handoff_id: str) -> Mapping[str, Any] | None:
-        """One of them, resolved or not, with `said`: messages with `role` and `text`; None when it is not there."""
+        """Return one hand-off, resolved or not, with `said`: messages with `role` and `text`; None if absent."""
 
     async def take(self, handoff_id: str, *, by: str) -> bool:
-        """Somebody looks after it now; False when it is not there, or somebody else does."""
+        """Assign a hand-off to an operator; False if it is absent or assigned to another one."""
 
     async def resolve(self, handoff_id: str, *, by: str, answer: str | None) -> bool:
-        """It is done, with what the client shall get instead; False when it is not there."""
+        """Resolve a hand-off, with the answer for the client; False if it is absent."""
 
 
 @dataclass
 class Sources:
-    """Where the page's values come from."""
+    """Sources of the page's values."""
 
     settings: Callable[[], GatewaySettings]
-    """Those in force."""
+    """Settings in force."""
     callers: Callable[[], Callers]
     metrics: Callable[[], Metrics]
-    """Of all workers."""
+    """Metrics of all workers."""
     wrong: Callable[[], Awaitable[Mapping[str, str]]]
     quota: Quota
     board: Board
     ledger: Path
     version: str
     reload: Callable[[], None]
-    """Has every worker read its settings again."""
+    """Makes every worker read its settings again."""
     jwks: Mapping[str, Any] | None = None
-    """With which upstreams verify who is calling."""
+    """JWK set with which upstreams verify `x-sovctl-principal`."""
     handoffs: Handoffs | None = None
 
 
 async def gather(sources: Sources, *, now: float) -> dict[str, Any]:
-    """All of it. A part that can't be told is None, never an empty list that looks like calm.
+    """Return all values. An unavailable section is None, and not an empty list, which would look like normal
+    operation.
 
     Args:
         now: seconds since 1970.
@@ -94,7 +96,7 @@ async def gather(sources: Sources, *, now: float) -> dict[str, Any]:
 
 
 def routes(settings: GatewaySettings, answered: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:
-    """A row for every route, in the order of the settings."""
+    """Return a row for every route, in the order of the settings."""
     return [
         {
             "model": route.model,
@@ -114,7 +116,7 @@ async def _handoffs(sources: Sources) -> list[Mapping[str, Any]] | None:
     try:
         return list(await sources.handoffs.waiting())
     except SovctlError:
-        return None  # `wrong` says so
+        return None  # reported in `wrong`
 
 
 async def _budgets(sources: Sources, settings: GatewaySettings, now: float) -> list[dict[str, Any]] | None:

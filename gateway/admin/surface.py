@@ -1,4 +1,4 @@
-"""The admin surface of one worker, opened and closed: its board, its application, its listener.
+"""Opens and closes the admin surface of one worker: its board, its application, its listener.
 
 async with admin_surface(listen, parts, key=key): ...
 """
@@ -31,7 +31,7 @@ from .status import Handoffs, Sources
 
 @dataclass
 class Shown:
-    """The parts of a running gateway that operators see."""
+    """The components of a running gateway that operators see."""
 
     settings: Callable[[], GatewaySettings]
     callers: Callable[[], Callers]
@@ -42,7 +42,7 @@ class Shown:
     audit: AuditLog
     reload: Callable[[], None]
     folder: Path | None
-    """That the workers share; None for a process alone."""
+    """Shared by the workers; None for a single process."""
     jwks: Mapping[str, Any] | None = None
     handoffs: Handoffs | None = None
 
@@ -55,10 +55,10 @@ async def admin_surface(listen: AdminListen, shown: Shown, *, key: bytes) -> Asy
         key: signs cookies and forms; the same in all workers.
 
     Raises:
-        InputError: somebody else has the port.
+        InputError: another program uses the port.
     """
     board = Board(shown.folder, lambda: {"upstreams": [each.as_record() for each in shown.upstreams.values()]})
-    shown.readiness.others.append(lambda: {"draining": "an operator said so"} if board.is_draining else {})
+    shown.readiness.others.append(lambda: {"draining": "requested by an operator"} if board.is_draining else {})
     sources = Sources(
         settings=shown.settings,
         callers=shown.callers,

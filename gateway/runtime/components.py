@@ -1,6 +1,6 @@
-"""What a running gateway is made of: opened in order, closed in the reverse; what changes with new settings is swapped.
+"""Components of a running gateway: opened in order, closed in reverse order, and replaced if the settings change.
 
-async with Components(settings).open() as context: ...      # as `server` does it
+async with Components(settings).open() as context: ...      # as `server` does
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ from ..upstream import Upstream
 from ..vault import Vault, load_keks, open_vault
 from .reload import InForce, Reloader
 
-_LOOK_FOR_ERASURES_EVERY_S = 1.0  # one look-up in an index; whoever erases waits for it
-# Objects until the collector looks at what is new. Requests leave next to nothing to it, and a look at those on their
-# way costs the more the more often it is taken: CPython's 700 are less than one request makes (3.11, 2026-11).
+_LOOK_FOR_ERASURES_EVERY_S = 1.0  # one index lookup; an operator who erases waits for it
+# Allocations before the garbage collector scans new objects. Requests leave almost no cyclic garbage, and each scan
+# during a request is wasted: a request allocates more than CPython's default of 700 (3.11, 2026-11).
 _YOUNG_OBJECTS = 10_000
-_PURGE_EVERY_S = 60.0  # expired conversations can't be read in any case; this is about the disk
+_PURGE_EVERY_S = 60.0  # frees disk space; expired conversations are unreadable already
 
 
 class UvicornServer(uvicorn.Server):
-    """uvicorn, which says when clients can connect, and tells `/readyz` when it was told to stop.
+    """uvicorn server that logs when it accepts connections, and sets `is_draining` for `/readyz`.
 
     Args:
         site: for the log.
@@ -75,8 +75,8 @@ class UvicornServer(uvicorn.Server):
         self._site = site
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open the parts, then the port: only then is `serving` true."""
-        with log.without("uvicorn.error"):  # what it says of a start that fails, whoever started it says in words
+        """Open the components, then the port: `serving` is logged after both."""
+        with log.without("uvicorn.error"):  # the caller reports a failed start itself
             await super().startup(sockets)
         log.event("serving", site=self._site, port=self.config.port)
 
@@ -86,11 +86,11 @@ class UvicornServer(uvicorn.Server):
 
 
 class Components:
-    """What a running gateway is made of.
+    """The components of a running gateway.
 
     Args:
-        config: the file that the settings come from; watched, when given.
-        finder: instead of the detector that the settings describe.
+        config: the file of the settings; watched for changes if given.
+        finder: replaces the detector of the settings.
     """
 
     def __init__(self, settings: GatewaySettings, *, config: Path | None = None, finder: Finder | None = None) -> None:
@@ -104,16 +104,16 @@ class Components:
         self._metrics = Metrics()
         self._deprioritized = DeprioritizedUpstreams.shared()
         self.metrics_folder: Path | None = None
-        """Where several workers tell each other what they counted."""
+        """Folder in which several workers share their metrics."""
         self._background: set[asyncio.Task[None]] = set()
         self._ledger_key = signing.load_or_create(settings.ledger.key_file)
         self.failure: Exception | None = None
         self.server: UvicornServer | None = None
         self.line: socket.socket | None = None
-        """To the process that writes the ledger, when that is another one."""
+        """Connection to the process that writes the ledger; None if this process writes it."""
 
     def open_ledger(self) -> Ledger:
-        """The gateway's ledger, to be written by this process.
+        """Open the gateway's ledger for writing.
 
         Raises:
             SovctlError: another process writes it, or it is damaged.
@@ -122,10 +122,10 @@ class Components:
         return Ledger.open(settings.directory, origin=settings.origin, key=self._ledger_key)
 
     async def try_vault(self) -> None:
-        """Make the vault when there is none, and write to it, before several workers open it.
+        """Create the vault if absent, and write to it, before several workers open it.
 
         Raises:
-            SovctlError: it can't be opened or written.
+            SovctlError: it cannot be opened or written.
         """
         vault = await open_vault(self.settings.vault, self._keks)
         try:
@@ -134,7 +134,7 @@ class Components:
             await vault.close()
 
     def start_record(self) -> dict[str, Any]:
-        """The ledger's record that a gateway began to serve."""
+        """Return the ledger record of a gateway's start."""
         settings = self.settings
         return {
             "type": "gateway.start",
@@ -146,18 +146,18 @@ class Components:
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AppContext]:
-        """Open files and connections; close them in the reverse order. What goes wrong is kept in `failure`."""
+        """Open files and connections; close them in reverse order. Errors are stored in `failure`."""
         asyncio.get_running_loop().set_exception_handler(_log_stray_error)
         async with AsyncExitStack() as stack:
             try:
                 context = await self._open(stack)
             except OSError as error:
-                self.failure = InputError(f"expected usable files, got: {error.strerror}", where=str(error.filename))
+                self.failure = InputError(f"file unusable: {error.strerror}", where=str(error.filename))
                 raise
             except Exception as error:
                 self.failure = error
                 raise
-            gc.freeze()  # what is there now stays: the collector need not look at it again and again
+            gc.freeze()  # objects that exist now are permanent, so the collector need not scan them
             gc.set_threshold(_YOUNG_OBJECTS)
             gc.enable()
             yield context
@@ -167,7 +167,7 @@ class Components:
         settings = self.settings
         await self._in_force.callers.__aenter__()
         stack.push_async_callback(self._close_callers)
-        await self._in_force.callers.freshen()  # a worker that is started again was loaded long ago
+        await self._in_force.callers.freshen()  # the supervisor loaded the data of a restarted worker long ago
         sink = await self._open_sink(stack)
         vault = await open_vault(settings.vault, self._keks, disk_timeout_s=settings.disk_timeout_s)
         stack.push_async_callback(vault.close)
@@ -230,7 +230,7 @@ class Components:
     async def _open_admin(
         self, stack: AsyncExitStack, listen: AdminListen, opened: _Opened, context: AppContext
     ) -> None:
-        from ..admin.surface import Shown, admin_surface  # its pages cost a start that has none 0.1 s
+        from ..admin.surface import Shown, admin_surface  # imported on use: it takes 0.1 s of the start
 
         shown = Shown(
             settings=lambda: context.service.settings,
@@ -248,7 +248,7 @@ class Components:
         await stack.enter_async_context(admin_surface(listen, shown, key=self._keys.admin))
 
     def _counting(self, stack: AsyncExitStack) -> Callable[[], Metrics]:
-        """What gives the figures of all workers."""
+        """Return the function that computes the metrics of all workers."""
         if self.metrics_folder is None:
             return lambda: self._metrics
         folder = MetricsFolder(self.metrics_folder)
@@ -284,11 +284,11 @@ class Components:
 
     @asynccontextmanager
     async def _reloading(self, config: Path, opened: _Opened, context: AppContext) -> AsyncIterator[None]:
-        """Until the end of this context, changed settings come into force in `context`.
+        """Apply changed settings to `context` until the end of this context.
 
         Raises:
-            InputError: the settings that are there now can't be put in force. What was loaded may be older than that: a
-                worker that is started again comes from a process that was loaded long ago.
+            InputError: the current settings file cannot be applied. A restarted worker may have been forked long after
+                the supervisor loaded the settings.
         """
 
         async def put_in_force(new: InForce, changed: list[str]) -> None:
@@ -299,7 +299,7 @@ class Components:
                 settings_sha256=settings.digest(),
                 changed=changed,
             )
-            # From here on without an `await`: a request sees all of the old or all of the new.
+            # No `await` from here on: a request uses either all old or all new settings.
             context.service, context.callers = self._service(opened, new), new.callers
             opened.readiness.routes = settings.routes
             opened.quota.use(settings.quota, settings.access.teams)
@@ -314,7 +314,8 @@ class Components:
         )
         opened.readiness.others.append(lambda: reloader.wrong)
         if not await reloader.reload(is_start=True):
-            raise InputError("expected settings that can be put in force, got others", where=str(config))
+            reason = "; ".join(reloader.wrong.values())
+            raise InputError(f"cannot apply the settings: {reason}", where=str(config))
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGHUP, reloader.wake)
         watching = asyncio.create_task(reloader.watch(), name="reload")
@@ -323,7 +324,7 @@ class Components:
         finally:
             watching.cancel()
             loop.remove_signal_handler(signal.SIGHUP)
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the last answers are not ended by a reload
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a reload must not end the last answers
 
     async def _open_sink(self, stack: AsyncExitStack) -> AuditSink:
         patience = store_patience("ledger", self.settings.disk_timeout_s)
@@ -350,7 +351,7 @@ class Components:
 
 @dataclass(frozen=True)
 class _Opened:
-    """What stays open, whatever settings come into force."""
+    """Objects that stay open when settings change."""
 
     vault: Vault
     audit: AuditLog
@@ -385,7 +386,7 @@ async def _purge(vault: Vault) -> None:
 async def _record_erasures(vault: Vault, audit: AuditLog) -> None:
     while True:
         await asyncio.sleep(_LOOK_FOR_ERASURES_EVERY_S)
-        # What is wrong with vault or ledger, `/readyz` says; an erasure waits for them.
+        # `/readyz` reports problems of vault or ledger; an erasure waits for them.
         with contextlib.suppress(SovctlError, Refused):
             if count := await vault.record_erasures(audit.erased):
                 log.event("erasures recorded", erasures=count)

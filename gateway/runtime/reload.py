@@ -1,14 +1,15 @@
-"""Hot reload: a changed gateway.yaml comes into force for new requests, or is refused as a whole.
+"""Hot reload: applies a changed gateway.yaml to new requests, or rejects it as a whole.
 
-SIGHUP and a changed file both lead here; the files are gateway.yaml and those that a live part of it names (the
-clients' have a watch of their own, see `access.callers`). The new content is read and checked whole, beside the one
-that serves. Then `gateway.policy` is made durable in the ledger, and in one step of the event loop new requests get the
-new rules; requests on their way end under the old ones.
+SIGHUP and a changed file trigger it. The files are gateway.yaml and those named by reloadable keys (the
+clients files have their own watch, see `access.callers`). New content is read and validated as a whole while the old
+settings serve. Then `gateway.policy` is written to the ledger, and in one step of the event loop new requests get the
+new settings; running requests keep the old ones.
 
-What is open cannot change live (ports, ledger, vault, upstreams): a file that changes one of these is refused by name,
-and so is one that is wrong. The old rules stay in force, and log, metrics and `/readyz` say so until a good file is
-there. A file is read when it has kept still for one look, so a half-written one is not taken for a bad one. Every
-worker process does this for itself; `policy_sha256` in each audit record says under which rules a request was served.
+Ports, ledger, vault and upstreams cannot change live: a file that changes one of these keys is rejected, with the
+key's name, and so is an invalid file. The old settings stay in force, and log, metrics and `/readyz` report it until a
+valid file is loaded. A file is read only after it was unchanged for one check, so that an incomplete file is not
+rejected. Every worker process reloads by itself; `policy_sha256` in each audit record identifies the policy of a
+request.
 
     reloader = Reloader(path, in_force, make_finder=make_detector, put_in_force=swap, metrics=metrics)
     loop.add_signal_handler(signal.SIGHUP, reloader.wake)
@@ -39,36 +40,36 @@ from ..telemetry import log
 from ..telemetry.metrics import Metrics
 
 LIVE = ("clients_file", "access", "quota", "routes", "policy", "detect", "restore", "tokens", "limits")
-"""Keys of gateway.yaml that may change while requests are served; any other one needs a restart."""
+"""Keys of gateway.yaml that can change during operation; other keys need a restart."""
 
 _CALLERS = ("clients_file", "access")
-_LOOK_EVERY_S = 1.0  # a few `stat` calls, some 10 us in all; an operator who waits has SIGHUP
+_LOOK_EVERY_S = 1.0  # a few `stat` calls, about 10 us; SIGHUP reloads immediately
 
 Stamp = dict[Path, tuple[int, int, int] | None]
-"""What a file looked like from outside: when changed, how large, which one; None when absent."""
+"""Modification time, size and inode of each file; None if absent."""
 
 
 @dataclass(frozen=True)
 class InForce:
-    """What new requests are served under.
+    """Settings for new requests, and the objects built from them.
 
     Raises:
-        SpecError: policy names rules that the detector does not have.
+        SpecError: the policy names rules that the detector does not have.
     """
 
     settings: GatewaySettings
     callers: Callers
     finder: Finder
     detector_files: Stamp
-    """What the detector's files looked like before it was made of them."""
+    """State of the detector's files before they were loaded."""
     checks: Mapping[str, ReleaseChecks]
-    """Of answers, by model name."""
+    """Release checks by model name."""
     models: Sequence[NameModel] = ()
-    """The site's own, that find names."""
+    """The site's models that find names."""
 
     @classmethod
     def load(cls, settings: GatewaySettings, make_finder: Callable[[DetectSettings], Finder]) -> Self:
-        """What the settings describe, made anew."""
+        """Build all objects of the settings."""
         detector_files = _stamp(_paths(settings.detect))
         finder = make_finder(settings.detect)
         models = load_models(settings.detect)
@@ -79,14 +80,15 @@ class InForce:
 
 
 class Reloader:
-    """Watches the files of one gateway process and puts what is new in force.
+    """Watches the files of one gateway process and applies changes.
 
     Args:
         path: gateway.yaml.
-        in_force: what serves now, read from that file.
-        make_finder: makes the detector; called in a thread, and only when something about it changed.
-        put_in_force: records the change, then swaps; gets the names of what changed as well. Raises `Refused` when the
-            record is not durable; then nothing was swapped.
+        in_force: the current settings, read from that file.
+        make_finder: creates the detector; called in a thread, and only if its settings or files changed.
+        put_in_force: records the change, then applies it; also gets the names of the changed keys. Raises `Refused` if
+            the
+            record is not durable; then nothing was applied.
     """
 
     def __init__(
@@ -99,7 +101,7 @@ class Reloader:
         metrics: Metrics,
     ) -> None:
         self.wrong: dict[str, str] = {}
-        """For `/readyz`: why the files that are there now are not in force; empty when they are."""
+        """For `/readyz`: why the current files are not in force; empty if they are."""
         self._path = path
         self._in_force = in_force
         self._make_finder = make_finder
@@ -113,7 +115,7 @@ class Reloader:
         self._hung_up.set()
 
     async def watch(self) -> None:
-        """Reload whenever there is a reason to; never returns."""
+        """Reload on every change or signal; does not return."""
         seen = self._read
         while True:
             try:
@@ -128,10 +130,10 @@ class Reloader:
             await self.reload()
 
     async def reload(self, *, is_start: bool = False) -> bool:
-        """Read the files and put what they say in force; False when that was refused.
+        """Read the files and apply them. Return False if they were rejected.
 
         Args:
-            is_start: mostly nothing has changed then, and nobody has to hear of that.
+            is_start: usually nothing has changed then, so it is not logged.
         """
         try:
             changed = await self._reload()
@@ -139,7 +141,7 @@ class Reloader:
             return self._refused([str(each) for each in (error.problems if isinstance(error, SpecError) else [error])])
         except Refused as refused:
             return self._refused([refused.code.value])
-        except Exception as error:  # noqa: BLE001 - a detector may fail in any way; the old one goes on serving
+        except Exception as error:  # noqa: BLE001 - a detector may fail in any way; the old one continues to serve
             log.event("reload failed", level=40, error=error)
             return self._refused([type(error).__name__])
         self.wrong = {}
@@ -150,9 +152,9 @@ class Reloader:
         return True
 
     async def _reload(self) -> list[str]:
-        """Names of what changed and is in force now."""
+        """Return the names of the changed keys, now in force."""
         old = self._in_force
-        own = _stamp([self._path])  # before it is read, so that a later change is seen
+        own = _stamp([self._path])  # before reading, so that a later change is detected
         self._read = {**self._read, **own}
         settings = await asyncio.to_thread(load_settings, self._path)
         self._read = _stamp(live_files(settings)) | own
@@ -197,12 +199,12 @@ class Reloader:
 
 
 def changed_keys(old: GatewaySettings, new: GatewaySettings) -> list[str]:
-    """Top-level keys of gateway.yaml that differ, in the order of the settings."""
+    """Return the top-level keys of gateway.yaml that differ, in the order of the settings."""
     return [name for name in GatewaySettings.model_fields if getattr(old, name) != getattr(new, name)]
 
 
 def live_files(settings: GatewaySettings) -> list[Path]:
-    """The files that the live parts of the settings name, apart from the clients'."""
+    """Return the files that reloadable keys name, without the clients files."""
     return [path for name in LIVE if name not in _CALLERS for path in _paths(getattr(settings, name))]
 
 

@@ -1,8 +1,8 @@
-"""Runs a gateway: opens what it needs, serves until told to stop, lets running answers finish.
+"""Runs a gateway: opens its components, serves until a signal, and completes running answers.
 
-Everything that can be wrong with settings, keys, vault, ledger or detector is found before the port is opened.
-Changed settings come into force while it serves: see `reload`.
-On SIGTERM or SIGINT no new connection is accepted, `/readyz` says `draining`, running answers have
+Errors in settings, keys, vault, ledger or detector are detected before the port is opened.
+Changed settings are applied during operation: see `reload`.
+On SIGTERM or SIGINT no new connection is accepted, `/readyz` reports `draining`, running answers have
 `limits.drain_s` seconds, and the ledger gets a last signed checkpoint.
 """
 
@@ -29,17 +29,17 @@ from ..upstream import tls_context
 from .components import Components, UvicornServer
 from .supervisor import Supervisor
 
-_KEEP_ALIVE_S = 75  # longer than httpx keeps an idle connection, so that we are never the first to close
+_KEEP_ALIVE_S = 75  # longer than the idle timeout of httpx, so that the client closes first
 
 
 def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
-    """Serve until a signal comes.
+    """Serve until a signal.
 
     Args:
-        config: the file that the settings come from; changes to it come into force while the gateway runs.
+        config: the file of the settings; changes are applied during operation.
 
     Raises:
-        SovctlError: something is missing or wrong; the port was not opened.
+        SovctlError: a component failed to start; the port was not opened.
     """
     log.set_up()
     raise_file_limit()
@@ -61,13 +61,13 @@ def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
 
 
 def run(components: Components, listening: socket.socket | None) -> None:
-    """Serve in this process until a signal comes.
+    """Serve in this process until a signal.
 
     Args:
-        listening: a socket to serve on; one of our own when there is none.
+        listening: socket to serve on; None: a new one.
 
     Raises:
-        SovctlError: it could not be started.
+        SovctlError: the server did not start.
     """
     settings = components.settings
     options = uvicorn.Config(
@@ -95,7 +95,7 @@ def run(components: Components, listening: socket.socket | None) -> None:
     if isinstance(options.ssl, ssl.SSLContext):
         options.ssl.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
     components.server = server = UvicornServer(options, site=settings.site)
-    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn exits by itself when it could not start
+    with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn exits by itself if it could not start
         server.run([listening] if listening is not None else None)
     if components.failure is not None:
         raise components.failure
@@ -104,6 +104,6 @@ def run(components: Components, listening: socket.socket | None) -> None:
 
 
 def _work(components: Components, listening: socket.socket, line_end: socket.socket) -> None:
-    """Serve as one of several workers, whose ledger another process writes."""
+    """Serve as one of several workers, with the ledger in another process."""
     components.line = line_end
     run(components, listening)

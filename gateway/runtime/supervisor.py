@@ -1,13 +1,13 @@
-"""Several workers behind one port: one process forks them, writes the ledger for all, and starts anew what dies.
+"""Several workers on one port: one process forks them, writes the ledger for all, and restarts them.
 
-    supervisor ── forks ── worker 0, worker 1, ...     each with a socket of its own on the same port (SO_REUSEPORT)
-        └── the one writer of the ledger               see `compliance.ledger.line`
+    supervisor ── forks ── worker 0, worker 1, ...     each with its own socket on the same port (SO_REUSEPORT)
+        └── the only writer of the ledger              see `compliance.ledger.line`
 
-The supervisor has one thread and no event loop, so it can fork at any time; what the workers share (detector, keys) is
-loaded before and lies in memory once. A socket stays open while its worker is replaced at once, so no connection that
-waits is lost; one whose worker has to wait is closed, so that nobody waits on it. Once it was told to stop, new
-connections are refused; the supervisor ends when all workers have finished their answers. A worker that lost it
-ends too.
+The supervisor has one thread and no event loop, so it can fork at any time. Shared objects (detector, keys) are
+loaded before, and their memory is shared. If a worker is restarted immediately, its socket stays open, so pending
+connections are kept. If the restart is delayed, the socket is closed, so that connections go to other workers. After a
+stop signal new connections are refused; the supervisor ends when all workers have completed their answers. A worker
+ends if its supervisor is gone.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from ..http.listen import bind, check_port
 from ..settings import GatewaySettings
 from ..telemetry import log
 
-_SIGN_AFTER_S = 1.0  # of silence, as in `ledger.group`
-_RESTART_AFTER_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # a worker that keeps dying is started ever more slowly
-_STEADY_S = 60.0  # a worker that lived as long is forgiven
-_KILL_AFTER_S = 5.0  # beyond `limits.drain_s`, which a worker keeps by itself
+_SIGN_AFTER_S = 1.0  # without requests, as in `ledger.group`
+_RESTART_AFTER_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # increasing delays for a worker that keeps ending
+_STEADY_S = 60.0  # after this time a worker's earlier failures are forgotten
+_KILL_AFTER_S = 5.0  # in addition to `limits.drain_s`, which a worker observes itself
 
 _HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 _HOPELESS = frozenset({ExitCode.BAD_INPUT, ExitCode.BUSY, ExitCode.MISSING})
-"""A first start that ends so will not end better the next time."""
+"""Exit codes of a first start that would recur, so the worker is not restarted."""
 
 Worker = Callable[[socket.socket, socket.socket], None]
-"""What a worker runs: its listening socket, its end of the line to the ledger. Returns when it was told to stop."""
+"""Main function of a worker, with its listening socket and its connection to the ledger. Returns after a stop signal."""
 
 
 @dataclass
 class _Place:
-    """One worker's place: what outlives the process in it."""
+    """State of one worker that outlives its process."""
 
     listening: socket.socket | None
-    """None while nobody is there to accept: what waits on it would wait in vain, and another worker would answer."""
+    """None during a delayed restart: its pending connections would wait, although another worker can accept them."""
     worker_end: socket.socket
     writer_end: socket.socket
     pid: int = 0
@@ -58,7 +58,7 @@ class _Place:
     restart_at: float | None = None
 
     def close_listening(self) -> None:
-        """Let nobody wait on a socket that nobody accepts from."""
+        """Close the socket, because no process accepts from it."""
         if self.listening is not None:
             self.listening.close()
             self.listening = None
@@ -85,12 +85,12 @@ class Supervisor:
         self._places = [self._place() for _ in range(settings.workers)]
 
     def run(self) -> None:
-        """Serve until a signal comes and the workers are done.
+        """Serve until a signal, and until the workers have ended.
 
         Raises:
-            InputError: a worker can't start.
+            InputError: a worker failed to start.
         """
-        gc.freeze()  # what is shared stays shared: the collector would touch every object
+        gc.freeze()  # the collector would write to shared pages of all existing objects
         gc.enable()
         with self._signals():
             for place in self._places:
@@ -99,8 +99,8 @@ class Supervisor:
                 self._turn()
         if self._failed_code is not None:
             raise InputError(
-                f"expected workers that start, got one that ended with exit code {self._failed_code}",
-                hint="the log says why, and `sovctl gateway check` tries each part",
+                f"a worker did not start: exit code {self._failed_code}",
+                hint="see the log for the cause, or run `sovctl gateway check`",
             )
 
     def _place(self) -> _Place:
@@ -115,11 +115,11 @@ class Supervisor:
         for key, _ in ready:
             if key.data is not None:
                 with contextlib.suppress(BlockingIOError):
-                    key.fileobj.recv(4096)  # type: ignore[union-attr]  # a signal woke us
+                    key.fileobj.recv(4096)  # type: ignore[union-attr]  # woken by a signal
         if lines:
             self._writer.answer([each for each in lines if isinstance(each, socket.socket)])
         elif not ready:
-            with contextlib.suppress(SovctlError):  # the entries are durable; it is tried again
+            with contextlib.suppress(SovctlError):  # the entries are durable; the checkpoint is retried
                 self._ledger.checkpoint()
         self._reap()
         now = time.monotonic()
@@ -140,7 +140,7 @@ class Supervisor:
             self._be_worker(place)
 
     def _renew_line(self, place: _Place) -> None:
-        """What the worker before said last is written; nobody may take the answer to it for one to himself."""
+        """Answer the last records of the previous worker, and give the new one its own connection."""
         self._writer.answer([place.writer_end])
         self._selector.unregister(place.writer_end)
         place.writer_end.close()
@@ -149,13 +149,13 @@ class Supervisor:
         self._selector.register(place.writer_end, selectors.EVENT_READ)
 
     def _be_worker(self, place: _Place) -> None:
-        """In the child. Never returns."""
+        """Run in the child. Does not return."""
         code = int(ExitCode.INTERNAL)
         try:
             signal.set_wakeup_fd(-1)
             for each in _HANDLED:
                 signal.signal(each, signal.SIG_DFL)
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it can reload: a signal that comes early ends nothing
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it can reload, so that an early signal does not end it
             self._selector.close()
             self._ledger.abandon()
             for other in self._places:
@@ -170,7 +170,7 @@ class Supervisor:
         except SovctlError as error:
             log.event("worker did not start", level=40, reason=str(error))
             code = int(error.exit_code)
-        except BaseException as error:  # noqa: BLE001 - nothing may climb out of the child into the parent's code
+        except BaseException as error:  # noqa: BLE001 - the child must not return into the parent's code
             log.event("our mistake", level=40, error=error)
         finally:
             os._exit(code)
@@ -222,7 +222,7 @@ class Supervisor:
         self._is_stopping = True
         self._kill_at = time.monotonic() + self._settings.limits.drain_s + _KILL_AFTER_S
         self._pass_on(signal.SIGTERM)
-        for place in self._places:  # ours would take connections on, for as long as the last answer takes
+        for place in self._places:  # the supervisor's sockets would accept connections until the last answer
             place.close_listening()
 
     def _pass_on(self, number: int) -> None:

@@ -417,5 +417,5 @@ def test_a_vault_that_cannot_be_made_stops_the_start(config: Path) -> None:
     change(config, vault={**settings["vault"], "path": str(config.parent / "file/vault.db")})
     result = run_sovctl("serve", "--config", str(config))
     assert result.returncode == 3
-    assert f"sovctl: {config.parent / 'file'}: expected usable files, got: " in result.stderr
+    assert f"sovctl: {config.parent / 'file'}: file unusable: " in result.stderr
     assert "Traceback" not in result.stderr
