@@ -14,7 +14,7 @@ from collections.abc import Callable
 from ..body.sse import END_OF_EVENT, Framer, event
 from ..quota.need import may_tell_usage
 from ..surfaces import EventStream
-from ..surfaces.answer_json import mended
+from ..surfaces.answer_json import without_lone_surrogates
 
 
 class RestoredEvents:
@@ -50,7 +50,7 @@ class RestoredEvents:
         if half := _half_of(piece):  # several events, not all of one form
             return self.feed(piece[:half]) + self.feed(piece[half:])
         out: list[bytes] = []
-        for data in map(mended, self._framer.feed(piece)):
+        for data in map(without_lone_surrogates, self._framer.feed(piece)):
             if is_left_out is not None and may_tell_usage(data) and is_left_out(data):
                 continue
             if (known := self._put(event(data))) is not None:

@@ -41,7 +41,7 @@ _HOPELESS = frozenset({ExitCode.BAD_INPUT, ExitCode.BUSY, ExitCode.MISSING})
 """Exit codes of a first start that would recur, so the worker is not restarted."""
 
 Worker = Callable[[socket.socket, socket.socket], None]
-"""Main function of a worker, with its listening socket and its connection to the ledger. Returns after a stop signal."""
+"""Main function of a worker, with listening socket and ledger connection. Returns after a stop signal."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The APIs that the gateway speaks, a module each: `SURFACES` has them by the paths at which clients reach them."""
+"""Client APIs, one module each. `SURFACES` maps request paths to them."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Reads the JSON of an upstream's answer, or of an event of it.
+"""Parses the JSON of an upstream's answer, or of an event of it.
 
 read_json(b'{"choices":[]}')      # {"choices": []}
 """
@@ -12,18 +12,18 @@ import orjson
 
 from ..domain.errors import UpstreamFailed
 
-_LEVELS_WRITTEN = 254  # of nesting: orjson reads 1,024, and writes no more than these (3.11, measured 2026-11)
-# Escapes, whole; JSON has them in strings alone. Left over by the group are halves of surrogate pairs.
+_LEVELS_WRITTEN = 254  # levels of nesting: orjson reads 1,024 and writes 254 (3.11, measured 2026-11)
+# Whole escapes, which JSON has in strings only. Those outside the group are lone surrogates.
 _ESCAPE = re.compile(
     rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[^u]|\\u(?![dD][89a-fA-F]))"
     rb"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
 
 
-def mended(data: bytes) -> bytes:
-    """JSON with U+FFFD in the place of every half of a surrogate pair.
+def without_lone_surrogates(data: bytes) -> bytes:
+    """Replace every lone surrogate in JSON by U+FFFD.
 
-    Servers that cut their text anywhere write such halves, and orjson reads no string with one.
+    Servers that split text at any position write lone surrogates, and orjson rejects strings with them.
     """
     if b"\\ud" not in data and b"\\uD" not in data:
         return data
@@ -31,26 +31,26 @@ def mended(data: bytes) -> bytes:
 
 
 def loaded(data: bytes) -> Any:
-    """What JSON says, also such JSON.
+    """Parse JSON, with or without lone surrogates.
 
     Raises:
-        JSONDecodeError: it is none.
+        JSONDecodeError: it is invalid.
     """
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
-        return orjson.loads(mended(data))
+        return orjson.loads(without_lone_surrogates(data))
 
 
 def read_json(data: bytes) -> Any:
-    """What it says.
+    """Parse JSON that can be written again.
 
     Raises:
-        UpstreamFailed: it is no JSON, or nests deeper than it can be written again.
+        UpstreamFailed: it is invalid, or nested too deeply to be written.
     """
     try:
         said = loaded(data)
-        if len(data) > 2 * _LEVELS_WRITTEN:  # a shorter one has no room for so many; to count brackets takes longer
+        if len(data) > 2 * _LEVELS_WRITTEN:  # shorter JSON cannot nest so deeply; counting brackets is slower
             orjson.dumps(said)
     except (orjson.JSONDecodeError, orjson.JSONEncodeError):
         raise UpstreamFailed("protocol") from None

@@ -1,8 +1,8 @@
 """Speech to text: OpenAI's transcriptions and translations, as vLLM serves them.
 
-Nobody here can tell what is said in a recording, so it stays on-prem, always. Therefore nothing has to be put back: the
-answer passes, in whatever of its formats, with our name for the model. What it says is read by release checks; captions
-and segments as the one text that they are cut from.
+A recording cannot be inspected, so it is always processed on-prem, and the answer needs no restoring. The
+answer is passed in any of its formats, with the client's name for the model. Release checks read its text; captions
+and segments as the one text they were cut from.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _FIELDS = Fields(
     )
 )
 _CUT = {"segments": "text", "words": "word"}
-"""Lists of a transcript that say it once more in pieces, and the field of a piece that does."""
+"""Lists of a transcript that repeat its text in parts, and the field with a part's text."""
 _GROWING = {"transcript.text.delta": "delta", "transcript.text.segment": "text"}
-"""Types of OpenAI's events, and the field with which each goes on where the last of its type ended."""
-_TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})  # what vLLM's forms read as true (pydantic's words)
+"""Event types of OpenAI, and the field that continues the previous event of the type."""
+_TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})  # values that vLLM's forms read as true (pydantic's list)
 
 
 class Transcriptions(Surface):
@@ -57,7 +57,7 @@ class Transcriptions(Surface):
     def read(self, raw: bytes, headers: Mapping[str, str]) -> Any:
         try:
             form = parse_form(headers["content-type"], raw)
-            stream = form.texts.get("stream", "")  # a list when it stands there twice, which `check` refuses
+            stream = form.texts.get("stream", "")  # a list if the field is repeated, which `check` rejects
             is_stream = stream.lower() in _TRUE if isinstance(stream, str) else stream
             return {**form.texts, "stream": is_stream, "file": [file.filename for file in form.files.values()]}
         except FormError:
@@ -72,7 +72,7 @@ class Transcriptions(Surface):
         headers: Mapping[str, str],
         *,
         model: str,
-        cache_salt: str | None = None,  # noqa: ARG002 - nothing of it is cached
+        cache_salt: str | None = None,  # noqa: ARG002 - not cached
     ) -> bytes:
         return parse_form(headers["content-type"], raw).with_text("model", model)
 
@@ -145,7 +145,7 @@ class Transcriptions(Surface):
 
 
 class Translations(Transcriptions):
-    """`POST /v1/audio/translations`: the same, into English."""
+    """`POST /v1/audio/translations`: as transcriptions, into English."""
 
     name = "audio.translations"
     family = SurfaceName.TRANSLATIONS
@@ -154,7 +154,7 @@ class Translations(Transcriptions):
 
 
 class _TranscriptStream:
-    """Events pass; both vLLM's chunks, which end with `[DONE]`, and OpenAI's, which end with the whole transcript."""
+    """Passes events: vLLM's chunks, which end with `[DONE]`, and OpenAI's, which end with the whole transcript."""
 
     def __init__(self, restoration: Restoration) -> None:
         self.is_finished = False

@@ -1,11 +1,12 @@
-"""Transcripts that are no JSON (text, SubRip, WebVTT), cut into what was said and what was not. Pure.
+"""Splits transcripts in text, SubRip and WebVTT into spoken text and the rest. Pure.
 
-Only numbers and times of captions are no words, and only where they stand as such; anything else is read, so that
-nothing passes unread by looking like a form. Written unchanged, it is what it was, byte for byte.
+Only numbers and times of captions in their positions are excluded; all other lines count as spoken, so that text in the
+format of a
+number or a time is checked too. Written without changes, a transcript is identical to the original, byte for byte.
 
-    captions = Captions("1\\n00:00:00,000 --> 00:00:01,000\\nGood morning.\\n")
-    captions["lines"][4]      # "Good morning.", one of captions.spoken
-    captions.written()
+captions = Captions("1\\n00:00:00,000 --> 00:00:01,000\\nGood morning.\\n")
+captions["lines"][4]      # "Good morning.", one of captions.spoken
+captions.written()
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ _NUMBER = re.compile(r"\d{1,9}\Z")
 
 
 class Captions(dict[str, Any]):
-    """One transcript; an answer like any other, whose `lines` are texts and line ends in turn.
+    """One transcript in the form of an answer; its `lines` are alternately texts and line ends.
 
     Args:
-        text: as the upstream sent it.
+        text: as received from the upstream.
     """
 
     def __init__(self, text: str) -> None:
         lines = _LINE_END.split(text)
         super().__init__(lines=lines)
         self.spoken = [place for place in range(0, len(lines), 2) if lines[place] and not _is_form(lines, place)]
-        """Places of what was said in `lines`."""
+        """Indices of spoken text in `lines`."""
 
     def written(self) -> str:
-        """The text; a line of which nothing is left is left out, as an empty one would end its caption."""
+        """Return the text. Lines that became empty are omitted, because an empty line would end its caption."""
         lines: list[str] = self["lines"]
         emptied = {place for place in self.spoken if not lines[place]}
         return "".join(line for place, line in enumerate(lines) if place not in emptied and place - 1 not in emptied)

@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, and vLLM's many-conversations-in-one-request form of them."""
+"""OpenAI's chat completions, and vLLM's batch API for several conversations in one request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIELDS = Fields(
         {
             *("id", "object", "model", "created", "usage", "type", "role", "finish_reason", "stop_reason", "format"),
             *("logprobs", "prompt_logprobs", "service_tier", "system_fingerprint"),
-            "data",  # of spoken audio, base64: another cut between its pieces would break it
+            "data",  # of spoken audio, base64: a different split of the chunks would break it
         }
     ),
     json=frozenset({"arguments"}),
@@ -29,10 +29,10 @@ FIELDS = Fields(
 )
 
 _NOT_PROSE = frozenset({"role", "type", "id", "tool_call_id", "name"})
-_MOST_CHOICES = 128  # OpenAI takes as many (API reference, "n"; read 2026-11)
+_MOST_CHOICES = 128  # OpenAI's limit (API reference, "n"; read 2026-11)
 _SPEAKERS = frozenset({"user", "assistant", "system", "developer"})
 
-# Content part types, as OpenAI and vLLM name them.
+# Content part types of OpenAI and vLLM.
 PARTS: dict[str, Obstacle | None] = {
     "text": None,
     "refusal": None,
@@ -94,7 +94,7 @@ class ChatCompletions(Surface):
 
 
 class ChatBatch(ChatCompletions):
-    """`POST /v1/chat/completions/batch`: `messages` is a list of conversations; one choice each; never a stream.
+    """`POST /v1/chat/completions/batch`: `messages` is a list of conversations; one choice each; not streamed.
 
     vLLM, docs of 0.32, "Chat Completions batch API" (read 2026-11).
     """
@@ -130,13 +130,13 @@ class ChatBatch(ChatCompletions):
 
 
 def choices_in(body: Mapping[str, Any]) -> int:
-    """How many choices a request asks for."""
+    """Return the number of requested choices."""
     asked = body.get("n")
     return asked if isinstance(asked, int) and 1 <= asked <= _MOST_CHOICES else 1
 
 
 def asks_for_json(body: Mapping[str, Any]) -> bool:
-    """True when OpenAI's or vLLM's fields ask for an answer that is a JSON document."""
+    """Return whether OpenAI's or vLLM's fields request an answer that is a JSON document."""
     wanted, structured = body.get("response_format"), body.get("structured_outputs")
     return (
         (isinstance(wanted, dict) and wanted.get("type") in ("json_schema", "json_object"))

@@ -1,12 +1,12 @@
-"""Streams of choices, as OpenAI's completions and chat completions have them, and vLLM's transcriptions.
+"""Streams of choices: OpenAI's completions and chat completions, and vLLM's transcriptions.
 
-Every string of a choice's payload (`delta` in a chat, `text` in a completion) is a channel of its own and restored,
-whatever field it stands in: content, refusal, reasoning, tool arguments (as JSON), and what an upstream may add
-tomorrow. What a channel holds back comes out before the choice's `finish_reason`, and a tool call's before the next
-tool call begins; calls that have begun may then take turns.
+Every string of a choice's payload (`delta` in a chat, `text` in a completion) is a separate channel and is restored,
+in any field: content, refusal, reasoning, tool arguments (as JSON), and unknown fields. Withheld text of a channel
+is emitted before the choice's `finish_reason`, and that of a tool call before the next
+tool call begins; started calls may then alternate.
 
-    stream = ChoiceStream(restoration, payload="delta", fields=fields)
-    stream.feed(b'{"choices":[{"index":0,"delta":{"content":"Sent to IBAN_7K2"}}]}')
+stream = ChoiceStream(restoration, payload="delta", fields=fields)
+stream.feed(b'{"choices":[{"index":0,"delta":{"content":"Sent to IBAN_7K2"}}]}')
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .fields import Fields, restored
 from .model_name import ModelName
 from .restoration import Restoration
 
-_WHOLE = frozenset({"name"})  # comes in one piece: a function's name
+_WHOLE = frozenset({"name"})  # not split over events: a function's name
 
-_ANSWERS = frozenset({(), ("content",)})  # places of the answer itself in a choice: a completion's, a chat's
+_ANSWERS = frozenset({(), ("content",)})  # paths of the answer itself in a choice: of a completion, of a chat
 
 _Channel = tuple[str | int, ...]
 """Choice index, then keys and item indices down to a string."""
@@ -36,8 +36,8 @@ class ChoiceStream:
     """Restores one streamed answer.
 
     Args:
-        payload: the field of a choice that holds what was generated.
-        forms: of its events.
+        payload: the field of a choice that contains the generated text.
+        forms: event forms, shared with other streams of the answer.
     """
 
     def __init__(
@@ -55,8 +55,8 @@ class ChoiceStream:
         self._own = fields.left_alone | {"choices", "index", payload}  # keys of a chunk, and of a choice
         self._name = ModelName(restoration.model)
         self._channels: dict[_Channel, Restorer] = {}
-        self._calls: set[_Channel] = set()  # tool calls that have begun
-        self._forms = forms if forms is not None else EventForms()  # memo: the last chunk, the form of one more
+        self._calls: set[_Channel] = set()  # tool calls that have started
+        self._forms = forms if forms is not None else EventForms()  # memo: the last chunk, a template for one more
         self.put = self._forms.put
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -93,8 +93,8 @@ class ChoiceStream:
         return [event(DONE)]
 
     def _restored_around(self, chunk: dict[str, Any], choices: list[dict[str, Any]]) -> bool:
-        """Restore in place what stands beside the payloads and comes whole, as citations and filters' findings do; true
-        when there was anything."""
+        """Restore in place the complete strings outside the payloads, such as citations and filter results. Return
+        whether any changed."""
         is_odd = False
         for holder in (chunk, *choices):
             for key in holder.keys() - self._own:
@@ -120,7 +120,7 @@ class ChoiceStream:
         return event(orjson.dumps(chunk))
 
     def _only_text(self, choice: Any) -> tuple[dict[str, Any], str, _Channel] | None:
-        """Where the text stands and its channel, when the choice is one piece of one text and not the last."""
+        """Return holder and channel of the text if the choice is one chunk of one text and not the last."""
         if type(choice) is not dict or choice.get("finish_reason") is not None:
             return None
         made, index = choice.get(self._payload), choice.get("index", 0)
@@ -135,7 +135,7 @@ class ChoiceStream:
         return None
 
     def _learn_arguments(self, data: bytes, chunk: dict[str, Any], choice: Any) -> None:
-        """Remember the form of an event that is one piece of one tool call's arguments."""
+        """Learn the form of an event that is one chunk of one tool call's arguments."""
         if type(choice) is not dict or choice.get("finish_reason") is not None:
             return
         match choice.get("index"), choice.get(self._payload):
@@ -162,7 +162,7 @@ class ChoiceStream:
         return restorer
 
     def _choice(self, choice: dict[str, Any]) -> list[bytes]:
-        """Restore a choice of a chunk in place; events that have to come before it."""
+        """Restore a choice of a chunk in place; return the events that must precede it."""
         index = choice.get("index", 0)
         fed: list[_Channel] = []
         made = choice.get(self._payload)
@@ -202,7 +202,7 @@ class ChoiceStream:
         return value
 
     def _ended(self, channel: _Channel) -> str:
-        """What a channel still holds."""
+        """Return the withheld text of a channel."""
         self._forms.forget()
         return self._channels.pop(channel).flush()
 
@@ -218,7 +218,7 @@ class ChoiceStream:
 
 
 def _index(item: Any, position: int) -> int:
-    """Tool calls say which one they continue; anything else goes by its place."""
+    """Return the `index` of a tool call, which identifies the call it continues; of other items, their position."""
     index = item.get("index") if isinstance(item, dict) else None
     return index if isinstance(index, int) else position
 

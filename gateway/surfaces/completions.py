@@ -1,4 +1,4 @@
-"""OpenAI's completions: text that goes on."""
+"""OpenAI's completions: text continuation."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Completions(Surface):
         return found
 
     def beginning(self, body: Mapping[str, Any]) -> list[Any]:
-        # A later turn repeats a text that nothing divides from what it adds; so each prompt begins a conversation.
+        # A later turn repeats the text without a separator, so each prompt begins a conversation.
         return [body.get("user"), body.get("prompt")]
 
     def wants_json(self, body: Mapping[str, Any]) -> bool:
@@ -56,7 +56,7 @@ class Completions(Surface):
     def ending(self, body: Mapping[str, Any]) -> Ending:
         prompt = body.get("prompt")
         prompts = [prompt]
-        if isinstance(prompt, list) and not all(isinstance(item, int) for item in prompt):  # not one, as token ids
+        if isinstance(prompt, list) and not all(isinstance(item, int) for item in prompt):  # one prompt, as token ids
             prompts = prompt
         return ChoicesEnding("text_completion", choices=len(prompts) * choices_in(body))
 
@@ -65,10 +65,10 @@ class Completions(Surface):
 
 
 def is_text_or_tokens(value: Any) -> bool:
-    """True for a string or a list: strings, token ids, lists of token ids."""
+    """Return whether the value is a string or a list of strings, token ids or lists of token ids."""
     return isinstance(value, str | list)
 
 
 def has_tokens(value: Any) -> bool:
-    """True when a prompt or a part of it is given as token ids, which only its model can read."""
+    """Return whether a prompt, or a part of it, consists of token ids, which only its model can decode."""
     return isinstance(value, list) and any(isinstance(item, int | list) for item in value)

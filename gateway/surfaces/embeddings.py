@@ -1,4 +1,4 @@
-"""OpenAI's embeddings: text in, vectors out."""
+"""OpenAI's embeddings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from .surface import Surface, is_objects
 
 
 class Embeddings(Surface):
-    """`POST /v1/embeddings`; vLLM also takes `messages` in the place of `input`.
+    """`POST /v1/embeddings`; vLLM also accepts `messages` instead of `input`.
 
-    A value has the same token in all embeddings of one client, so that a question finds the document that names it.
-    Vectors pass as they came.
+    A value has the same token in all embeddings of one client, so that a question finds the document that contains it.
+    Vectors are passed unchanged.
     """
 
     name = "embeddings"

@@ -1,17 +1,18 @@
-"""The form that most events of a stream share: all bytes the same, but for one string.
+"""Recognizes stream events that differ from an earlier one in a single string.
 
-A model's answer comes in hundreds of events that differ in one piece of text. Reading and writing the JSON of each
-costs several times what restoring that text does; so once an event was read, those of its form are known by their
-first and last bytes, framing included, and only the string between them is read and written. Where several of a form
-come together, because we were slower than the server, their strings are read in one go.
+A model's answer consists of hundreds of events that differ in one string. Parsing and writing the JSON of each
+costs several times as much as restoring the text. Therefore, after one event was parsed, events of the same form are
+recognized by their first and last bytes, framing included, and only the string between them is parsed and written. If
+several
+events of a form arrive together, because the server was faster, their strings are parsed in one pass.
 
-    forms = EventForms()
-    delta = said["choices"][0]["delta"]
-    forms.learn(data, said, holder=delta, field="content", change=restorer.feed, write=framed)
-    forms.put(b"data: " + data + b"\n\n")    # the events that stand for it, or None when it has another form
+forms = EventForms()
+delta = said["choices"][0]["delta"]
+forms.learn(data, said, holder=delta, field="content", change=restorer.feed, write=framed)
+forms.put(b"data: " + data + b"\\n\\n")    # the restored events, or None if the form is unknown
 
-This is safe by JSON's grammar alone: when another string in that place makes the event say the same but for that string
-(which is tried), any other one does too; and whether it is one string is what the JSON parser says.
+JSON's grammar guarantees correctness: if another string in that position changes only that string of the parsed event
+(which `learn` verifies), so does any string. The JSON parser verifies that the bytes are one string.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from typing import Any
 
 import orjson
 
-_PROBE = "7c1f0b5e9d"  # stands in the place of the string while a form is learnt
+_PROBE = "7c1f0b5e9d"  # replaces the string while a form is learnt
 _PROBE_BYTES = _PROBE.encode()
 _END = b"\n\n"
-_LINE_FEED = 10  # as a number: CPython 3.11 takes bytes for a failed number first, at ten times the cost
+_LINE_FEED = 10  # as a number: CPython 3.11 tries to read bytes as a number first, at ten times the cost
 _MOST_FORMS = 4  # reasoning, content, and two choices at a time
-_MOST_LEARNT = 16  # by one stream: where every event is of its own form, looking for it is given up
+_MOST_LEARNT = 16  # per stream: a stream whose events all have different forms is not learnt further
 
 
 class _Form:
@@ -36,25 +37,26 @@ class _Form:
     def __init__(
         self, begin: bytes, end: bytes, written: list[bytes], change: Callable[[str], str] | None, memo: Any
     ) -> None:
-        self.begin, self.end = begin + b'"', b'"' + end  # of a framed event
+        self.begin, self.end = begin + b'"', b'"' + end  # beginning and end of a framed event
         self.between = self.end + self.begin
-        self.opened, self.close = written[0] + b'"', b'"' + written[1]  # of what is written
+        self.opened, self.close = written[0] + b'"', b'"' + written[1]  # beginning and end of the written event
         self.change = change
         self.memo = memo
 
     def several(self, inside: bytes) -> bytes | None:
-        """The framed events for some; None when not all have this form, or are no JSON.
+        """Return the framed events for several; None if not all have this form, or one is invalid.
 
         Args:
-            inside: from the first one's string to the last one's.
+            inside: from the first event's string to the last one's.
         """
         strings = inside.split(self.between)
         try:
-            texts = orjson.loads(b'["%b"]' % b'",\n"'.join(strings))  # no string goes on behind a line's end
+            # A JSON string cannot contain a line feed, so each line is at most one string.
+            texts = orjson.loads(b'["%b"]' % b'",\n"'.join(strings))
         except orjson.JSONDecodeError:
             return None
         if len(texts) != len(strings):
-            return None  # one was more than a string
+            return None  # one contained more than a string
         if (change := self.change) is not None:
             changed = [change(text) for text in texts]
             if any(map(is_not, changed, texts)):
@@ -64,29 +66,26 @@ class _Form:
 
 
 class EventForms:
-    """The forms of one stream.
+    """The event forms of one stream.
 
     Args:
-        most_learnt: of 0, every event is read.
+        most_learnt: maximum number of forms; 0: every event is parsed.
     """
 
     __slots__ = ("_forms", "_left", "memo")
 
     def __init__(self, most_learnt: int = _MOST_LEARNT) -> None:
         self.memo: Any = None
-        """Of the event that was put last: what was given when its form was learnt. Whoever reads one may set it."""
+        """Value given when the form of the last event was learnt. Set by a caller that parses an event itself."""
         self._forms: list[_Form] = []
         self._left = most_learnt
 
     def forget(self) -> None:
-        """What strings go through has changed."""
+        """Forget all forms, because the function for their strings has changed."""
         self._forms.clear()
 
     def put(self, events: bytes) -> bytes | None:
-        """The framed events that stand for `events`, their strings changed: one or several of a form that is known.
-
-        None for any other.
-        """
+        """Return the framed events for `events`, with changed strings, if they have a known form. None otherwise."""
         for form in self._forms:
             behind = events.removeprefix(form.begin)
             string = behind.removesuffix(form.end)
@@ -99,7 +98,7 @@ class EventForms:
                 try:
                     text = orjson.loads(b'"' + string + b'"')
                 except orjson.JSONDecodeError:
-                    return None  # more than a string, or no JSON
+                    return None  # more than a string, or invalid JSON
                 self.memo = form.memo
                 if form.change is not None and (changed := form.change(text)) is not text:
                     string = orjson.dumps(changed)[1:-1]
@@ -118,15 +117,15 @@ class EventForms:
         memo: Any,
         lead: bytes = b"",
     ) -> None:
-        """Remember the form of an event, if it has one.
+        """Learn the form of an event, if it has one.
 
         Args:
-            said: what `data` says.
-            holder: the object in it that holds the string.
-            change: what the string goes through; must return the same object when it leaves it as it is.
-            write: the framed event for an event's data and what it says, when its string stays as it is.
-            memo: for who puts an event of this form.
-            lead: what its frame begins with.
+            said: the parsed `data`.
+            holder: the object in it that contains the string.
+            change: function for the string; must return the same object for an unchanged string.
+            write: returns the framed event for data and parsed event, if its string is unchanged.
+            memo: returned with events of this form.
+            lead: first bytes of its frame.
         """
         if not self._left:
             return

@@ -1,4 +1,4 @@
-"""Which strings of an answer are the model's. All are, but for those under keys that are known to hold something else.
+"""Selects the strings of an answer that the model wrote: all except those under known keys for other content.
 
 restored(answer, Fields(left_alone=frozenset({"id"}), json=frozenset({"arguments"})), restoration)
 """
@@ -14,24 +14,24 @@ from .restoration import Restoration
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Keys of an answer that mean something to us."""
+    """Keys of an answer with a special meaning."""
 
     left_alone: frozenset[str]
-    """Ids, types, roles, numbers about the answer; and logprobs, which describe the tokens that the model wrote."""
+    """Ids, types, roles, figures about the answer, and logprobs, which describe the model's tokens."""
     json: frozenset[str] = frozenset()
-    """Strings that hold the text of a JSON document."""
+    """Strings that contain the text of a JSON document."""
     answer: frozenset[str] = frozenset()
-    """Strings that hold one where the request asked for an answer in JSON."""
+    """Strings that contain one if the request asked for an answer in JSON."""
     documents: frozenset[str] = frozenset()
-    """Objects that are such documents, not their text: every key and every string in them is the model's."""
+    """Objects that are such documents, not their text: the model wrote every key and every string in them."""
 
 
-_ANNOTATED = ("text", "content")  # of a part of a response's, of a chat's message
+_ANNOTATED = ("text", "content")  # of a part of a response, of a chat message
 _THINKING = frozenset({"summary_text", "reasoning_text", "response.reasoning_summary_text.done"})
 
 
 def restored(value: Any, fields: Fields, restoration: Restoration, *, is_json: bool = False) -> Any:
-    """`value` with the values of tokens in all strings that are the model's.
+    """Return `value` with restored values in all strings of the model.
 
     Args:
         is_json: a string here is the text of a JSON document.
@@ -69,7 +69,7 @@ def _document(value: Any, restoration: Restoration) -> Any:
 
 
 def _move(annotations: Any, value: Mapping[str, Any], json_keys: frozenset[str], restoration: Restoration) -> None:
-    """Let annotations speak of the same words of the text beside them as before."""
+    """Adjust the offsets of annotations to the restored text next to them."""
     key = next((key for key in _ANNOTATED if isinstance(value.get(key), str)), None)
     if key is not None:
         restorer = restoration.repeated().restorer(is_json=key in json_keys)

@@ -1,14 +1,14 @@
-"""What a client gets instead of an answer that a person has to look at: in the shape of each API, whole or as the end
-of a stream. Pure.
+"""Answers of a hand-off, in the format of each API: whole, or as the end of a stream. Pure.
 
-It is an ordinary answer with a short text, which ends as one does that was filtered (`content_filter`, in messages
-`refusal`), and with the hand-off's id in `sovctl`. Once a person has answered, `whole` says that, and ends as usual.
-Behind events that the client has got already, a stream closes what is open in it, as its API asks for.
+A replacement answer is an ordinary answer with a short text. It ends like a filtered one (`content_filter`, in messages
+`refusal`), and contains the hand-off's id in `sovctl`. After an operator has answered, `whole` contains the operator's
+answer, with a normal end.
+In a stream that had begun, the open items are closed first, as the API requires.
 
-    ending = ChoicesEnding("chat.completion", choices=1)
-    ending.sent(event)             # each one that went to the client
-    ending.events(instead)         # what ends the stream
-    ending.whole(instead)
+ending = ChoicesEnding("chat.completion", choices=1)
+ending.sent(event)             # for each event sent to the client
+ending.events(instead)         # the end of the stream
+ending.whole(instead)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..body.sse import DONE, event
 
 @dataclass(frozen=True, slots=True)
 class ReplacementAnswer:
-    """What a client gets."""
+    """Content of a replacement answer."""
 
     handoff_id: str
     text: str
@@ -34,36 +34,36 @@ class ReplacementAnswer:
     at: int
     """Seconds since 1970."""
     is_final: bool = False
-    """A person's answer; otherwise the word that there will be one."""
+    """An operator's answer; False: the announcement of one."""
 
     @property
     def mark(self) -> dict[str, str]:
-        """What stands in `sovctl`."""
+        """The `sovctl` object."""
         return {"handoff_id": self.handoff_id, "state": "resolved" if self.is_final else "waiting"}
 
 
 class Ending(ABC):
-    """Of one answer."""
+    """Replacement answer of one request."""
 
     @abstractmethod
     def sent(self, event: Mapping[str, Any]) -> None:
-        """An event has gone to the client."""
+        """Record an event that was sent to the client."""
 
     @abstractmethod
     def whole(self, instead: ReplacementAnswer) -> dict[str, Any]:
-        """A whole answer."""
+        """Return a whole answer."""
 
     @abstractmethod
     def events(self, instead: ReplacementAnswer) -> list[bytes]:
-        """Framed events that end the stream."""
+        """Return the framed events that end the stream."""
 
 
 class ChoicesEnding(Ending):
-    """Of a chat completion or a completion.
+    """Replacement of a chat completion or a completion.
 
     Args:
-        kind: what a whole answer calls itself.
-        choices: how many the client asked for.
+        kind: `object` of a whole answer.
+        choices: number that the client requested.
     """
 
     def __init__(self, kind: str, *, choices: int) -> None:
@@ -118,7 +118,7 @@ class ChoicesEnding(Ending):
 
 
 class MessageEnding(Ending):
-    """Of a message of Anthropic's."""
+    """Replacement of an Anthropic message."""
 
     def __init__(self) -> None:
         self._has_begun = False
@@ -174,7 +174,7 @@ class MessageEnding(Ending):
 
 
 class ResponseEnding(Ending):
-    """Of a response of OpenAI's."""
+    """Replacement of an OpenAI response."""
 
     def __init__(self) -> None:
         self._number = -1

@@ -1,9 +1,9 @@
-"""Streams of Anthropic's messages: blocks one after the other, deltas in each.
+"""Streams of Anthropic's messages: consecutive blocks with deltas.
 
-Every field of a block's deltas is a channel. What it holds back comes out as one more delta before the block stops.
+Every field of a block's deltas is a channel. Withheld text is emitted as an additional delta before the block stops.
 
-    stream = MessageStream(restoration, fields)
-    stream.feed(b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Sent to IBAN_7K2"}}')
+stream = MessageStream(restoration, fields)
+stream.feed(b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Sent to IBAN_7K2"}}')
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MessageStream:
     """Restores one streamed message.
 
     Args:
-        forms: of its events.
+        forms: event forms, shared with other streams of the answer.
     """
 
     def __init__(self, restoration: Restoration, fields: Fields, *, forms: EventForms | None = None) -> None:
@@ -78,7 +78,7 @@ class MessageStream:
         return self._last
 
     def _learn(self, data: bytes, said: dict[str, Any], delta: dict[str, Any]) -> None:
-        """Remember the form of a delta of one string."""
+        """Learn the form of a delta with one string."""
         fields = [field for field in delta if field not in self._fields.left_alone]
         if len(fields) == 1 and isinstance(delta[fields[0]], str):
             channel = said.get("index"), fields[0]
@@ -126,7 +126,7 @@ class MessageStream:
         return restorer
 
     def _flush(self, index: Any = None) -> list[bytes]:
-        """One more delta of every channel that holds something: of one block, or of all."""
+        """Return an additional delta for every channel with withheld text: of one block, or of all."""
         events = []
         for channel in [each for each in self._channels if index is None or each[0] == index]:
             self._forms.forget()

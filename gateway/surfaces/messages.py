@@ -1,8 +1,9 @@
-"""Anthropic's messages, and the counting of their tokens.
+"""Anthropic's messages and token counting.
 
-**Thinking is never changed.** It is signed, and a changed text would be refused with its signature. In an answer it
-keeps the tokens that the model wrote; a request that carries signed or hidden thinking stays on-prem, because nothing
-in it could be replaced.
+**Thinking is not changed**, because it is signed, and Anthropic rejects changed text. In an answer it
+contains the tokens that the model wrote; a request that carries signed or hidden thinking is processed on-prem, because
+its
+content cannot be replaced.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ FIELDS = Fields(
     documents=frozenset({"input"}),
 )
 
-# Block types (anthropic 2.12, `types/content_block_param.py`; read 2026-11). What a server's tools wrote is unknown.
+# Block types (anthropic 2.12, `types/content_block_param.py`; read 2026-11). Results of server tools count as unknown.
 _BLOCKS: dict[str, Obstacle | None] = {
     "text": None,
     "tool_use": None,
@@ -47,15 +48,15 @@ _BLOCKS: dict[str, Obstacle | None] = {
     "thinking": Obstacle.SIGNED,
     "redacted_thinking": Obstacle.SIGNED,
 }
-_TEXT_SOURCES = frozenset({"text", "content"})  # of a document: its text itself, or blocks
+_TEXT_SOURCES = frozenset({"text", "content"})  # of a document: inline text, or blocks
 _NOT_PROSE = frozenset({"role", "type", "id", "tool_use_id", "name", "media_type"})
 _VERSION = re.compile(r"\d{4}-\d{2}-\d{2}")
 _BETA = re.compile(
     r"[a-z]{1,20}(?:-(?:[a-z]{1,20}|\d{1,3}[a-z]?)){0,6}-20\d\d-\d\d-\d\d"
-)  # like `context-1m-2025-08-07`
-_OLDEST = "2023-06-01"  # the version that every server speaks; Anthropic refuses requests without one
+)  # such as `context-1m-2025-08-07`
+_OLDEST = "2023-06-01"  # supported by every server; Anthropic rejects requests without a version
 
-# HTTP status -> what Anthropic calls it (docs, "Errors"; read 2026-11).
+# HTTP status -> error type of Anthropic (docs, "Errors"; read 2026-11).
 _TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",

@@ -1,9 +1,9 @@
-"""Puts the client's name for a model into JSON that is otherwise passed on byte for byte.
+"""Replaces the model name in JSON that is otherwise passed byte for byte.
 
 name = ModelName("assistant")
 name.put(b'{"id":"x","model":"big"}', parsed, parsed)      # b'{"id":"x","model":"assistant"}'
 
-Writing JSON anew costs more than reading it; where nothing else has to change, this is all that is done to an answer.
+Writing JSON costs more than reading it. In most answers nothing else changes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PAIR = re.compile(rb'"model"\s*:\s*"(?:[^"\\]|\\.)*"')
 
 
 class ModelName:
-    """One answer's; it remembers how the upstream writes the pair, which is the same in every event."""
+    """Model name of one answer. Caches the upstream's spelling of the pair, which is the same in every event."""
 
     def __init__(self, model: str) -> None:
         self._model = model
@@ -26,11 +26,11 @@ class ModelName:
         self._old = ""
 
     def put(self, data: bytes, parsed: Any, holder: Any) -> bytes:
-        """`data` with our name in `holder`.
+        """Return `data` with the client's model name in `holder`.
 
         Args:
-            parsed: what `data` says.
-            holder: the object in it whose `model` is renamed; anything without a `model` is left as it is.
+            parsed: the parsed `data`.
+            holder: the object in it whose `model` is replaced; without a `model` nothing changes.
         """
         old = holder.get("model") if type(holder) is dict else None
         if old is None and b"\n" not in data:

@@ -1,11 +1,11 @@
-"""What the model said in an answer, string by string, with the place where each can be put anew; for release checks.
+"""Strings that the model wrote in an answer, with their locations; for release checks.
 
-A whole answer gives its strings; an event of a stream gives what it adds to a channel, or strings that are whole where
-the API repeats itself (`response.output_text.done`). Ids, types and the like are left out as `Fields` says. Thinking
-that is signed is read, and can't be changed.
+A whole answer yields its strings. An event of a stream yields the text it adds to a channel, or whole strings if
+the API repeats them (`response.output_text.done`). Ids, types and similar values are omitted, see `Fields`. Signed
+thinking is included, and must not be changed.
 
-    for said in model_strings(answer["choices"], FIELDS): said.text, said.voice, said.put("...")
-    added_to_choices(event, "delta", FIELDS)        # Added(strings=[...], ended=[(0,)])
+for each in model_strings(answer["choices"], FIELDS): each.text, each.voice, each.put("...")
+added_to_choices(event, "delta", FIELDS)        # Added(strings=[...], ended=[(0,)])
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ import orjson
 from .fields import Fields
 
 Channel = tuple[str | int, ...]
-"""Where a string grows: indices and keys."""
+"""Location of a growing string: indices and keys."""
 
 
 class Voice(Enum):
-    """What kind of string it is."""
+    """Type of a string."""
 
-    PROSE = auto()  # what the client asked for
+    PROSE = auto()  # the requested text
     ASIDE = auto()  # reasoning, refusals, names
     JSON = auto()  # the text of a JSON document
 
@@ -36,54 +36,54 @@ _PROSE_DELTAS = frozenset({"response.output_text.delta", "response.audio.transcr
 _JSON_DELTAS = frozenset({"response.function_call_arguments.delta", "response.mcp_call_arguments.delta"})
 _LAST = frozenset({"response.completed", "response.incomplete"})
 _NO_TEXT = frozenset({"response.audio.delta"})
-_REASONING = frozenset({"reasoning_text", "summary_text", "reasoning", "thinking"})  # types of parts
+_REASONING = frozenset({"reasoning_text", "summary_text", "reasoning", "thinking"})  # types of content parts
 _SIGNED = frozenset({"thinking"})
 _ANSWERING = frozenset({"name", "refusal", "response.refusal.delta"})
-_NOTHING_YET = "{}"  # a tool's arguments where they begin
+_NOTHING_YET = "{}"  # initial arguments of a tool call
 
 
 @dataclass(slots=True)
 class ModelString:
-    """One string."""
+    """One string of the model."""
 
     channel: Channel
     voice: Voice
     holder: Any
-    """The object or list it stands in."""
+    """The object or list that contains it."""
     place: str | int
     is_whole: bool
-    """False: it adds to what its channel said before."""
+    """False: it continues the previous text of its channel."""
     may_change: bool = True
 
     @property
     def text(self) -> str:
-        """As it stands there; of a document that is an object, its text."""
+        """The string; of a document that is an object, its JSON."""
         found = self.holder[self.place]
         return found if isinstance(found, str) else orjson.dumps(found).decode()
 
     @property
     def is_answer(self) -> bool:
-        """True when it is what a client waits for, or says why there is nothing: text, a tool call, a refusal."""
+        """It is a part of the answer or explains its absence: text, a tool call, a refusal."""
         if self.voice is Voice.PROSE:
             return bool(self.text.strip())
         return self.voice is Voice.JSON or not _ANSWERING.isdisjoint(self.channel)
 
     def put(self, text: str) -> None:
-        """Put `text` in its place."""
+        """Replace the string by `text`."""
         self.holder[self.place] = text if isinstance(self.holder[self.place], str) else orjson.loads(text)
 
 
 @dataclass(slots=True)
 class Added:
-    """What one event of a stream brings."""
+    """Strings that one event of a stream adds."""
 
     strings: list[ModelString] = field(default_factory=list)
     ended: list[Channel] = field(default_factory=list)
-    """Beginnings of channels that get no more: that of one choice when it has ended, that of all when all have."""
+    """Prefixes of completed channels: of one choice, or `()` for all channels."""
 
 
 def model_strings(value: Any, fields: Fields, *, channel: Channel = (), is_whole: bool = True) -> Iterator[ModelString]:
-    """Every string of the model's in `value`, in order."""
+    """Yield every string of the model in `value`, in order."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for place, item in items:
         if place in fields.left_alone and place not in _SIGNED:
@@ -101,7 +101,7 @@ def model_strings(value: Any, fields: Fields, *, channel: Channel = (), is_whole
 
 
 def added_to_choices(event: Mapping[str, Any], payload: str, fields: Fields) -> Added:
-    """An event of a chat completion or a completion; `payload` is the field of a choice that grows."""
+    """Return the strings of a chat completion event or completion event; `payload` is the growing field of a choice."""
     added = Added()
     for choice in event.get("choices", ()):
         index = choice.get("index", 0)
@@ -116,7 +116,7 @@ def added_to_choices(event: Mapping[str, Any], payload: str, fields: Fields) -> 
 
 
 def added_to_response(event: Mapping[str, Any], fields: Fields) -> Added:
-    """An event of a response."""
+    """Return the strings of a response event."""
     kind = str(event.get("type"))
     item = ("output", event.get("output_index", 0))
     if kind in _NO_TEXT:
@@ -131,14 +131,14 @@ def added_to_response(event: Mapping[str, Any], fields: Fields) -> Added:
     ended: list[Channel] = [(*item, kind.removesuffix("done") + "delta")] if kind.endswith(".done") else []
     if kind in _LAST:
         ended.append(())
-    # A response repeats the request: instructions, tools, the text format. Only its output is the model's.
+    # A response repeats the request: instructions, tools, the text format. The model wrote only its output.
     response = event.get("response")
     within = response.get("output") if isinstance(response, Mapping) else event
     return Added(list(model_strings(within, fields, channel=("output",) if within is not event else item)), ended)
 
 
 def added_to_message(event: Mapping[str, Any], fields: Fields) -> Added:
-    """An event of a message."""
+    """Return the strings of a message event."""
     kind, channel = event.get("type"), ("content", event.get("index", 0))
     if kind == "content_block_delta":
         return Added(list(model_strings(event.get("delta"), fields, channel=channel, is_whole=False)))

@@ -1,4 +1,4 @@
-"""The list of models, as OpenAI's clients read it and as Anthropic's do.
+"""The list of models, in the formats of OpenAI and Anthropic.
 
 listed(Usable("lab", ["assistant"]), is_anthropic=False)
 """
@@ -11,19 +11,19 @@ from typing import Any
 
 import orjson
 
-_EPOCH = "1970-01-01T00:00:00Z"  # a model's age says nothing here; both APIs want a moment
+_EPOCH = "1970-01-01T00:00:00Z"  # both APIs require a time of creation, which is not meaningful here
 
 
 @dataclass(frozen=True, slots=True)
 class Usable:
-    """The models that a client may use."""
+    """Models that a principal may use."""
 
     site: str
     models: Sequence[str]
 
 
 def listed(usable: Usable, *, is_anthropic: bool) -> bytes:
-    """The list, one page."""
+    """Return the list, as one page."""
     data = [_entry(usable, model, is_anthropic) for model in usable.models]
     if not is_anthropic:
         return orjson.dumps({"object": "list", "data": data})
@@ -32,7 +32,7 @@ def listed(usable: Usable, *, is_anthropic: bool) -> bytes:
 
 
 def one(usable: Usable, model: str, *, is_anthropic: bool) -> bytes | None:
-    """One of them; None when there is none of that name."""
+    """Return one model; None if the name is unknown."""
     return orjson.dumps(_entry(usable, model, is_anthropic)) if model in usable.models else None
 
 

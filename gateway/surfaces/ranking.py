@@ -1,4 +1,4 @@
-"""Rerank (Jina's and Cohere's, as vLLM serves it) and vLLM's score: how well do texts fit each other?"""
+"""Rerank (the APIs of Jina and Cohere, as vLLM serves them) and vLLM's score: similarity of texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .completions import has_tokens
 from .fields import Fields
 from .surface import Surface
 
-# The two sides of a comparison, in the words that vLLM takes (docs of 0.32, "Score API"; read 2026-11).
+# The two sides of a comparison, in the field names of vLLM (docs of 0.32, "Score API"; read 2026-11).
 _SIDES = (("text_1", "text_2"), ("queries", "documents"), ("queries", "items"), ("data_1", "data_2"))
 _SIDE_NAMES = frozenset(name for sides in _SIDES for name in sides)
 
@@ -50,7 +50,7 @@ class Rerank(Surface):
 
 
 class Score(Surface):
-    """`POST /v1/score`; answers hold numbers only."""
+    """`POST /v1/score`; answers contain numbers only."""
 
     name = "score"
     family = SurfaceName.SCORE
@@ -78,10 +78,10 @@ class Score(Surface):
 
 
 def _side(path: Path) -> Path | None:
-    """Each text by itself; what a document consists of together."""
+    """Return one prose path per text; the parts of a document share one."""
     return None if path[-1] == "type" else path[:2]
 
 
 def _token_ids(*sides: Any) -> Collection[Obstacle]:
-    """What is compared may be given as embeddings and completions may be: as ids that only a model can read."""
+    """Return the obstacle of token ids, which only a model can decode; accepted as for embeddings and completions."""
     return {Obstacle.TOKEN_IDS} if any(map(has_tokens, sides)) else ()

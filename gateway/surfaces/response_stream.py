@@ -1,11 +1,12 @@
 """Streams of OpenAI's responses.
 
-A text comes three times: in deltas, in the `.done` event of its part, and in the response at the end. It is restored in
-all three, each time the same. Before any event that says something is done, what its deltas still hold back comes out
-as one more delta; events are numbered anew behind it.
+A text occurs three times: in deltas, in the `.done` event of its part, and in the response at the end. It is restored
+in
+the same way in all three. Withheld text is emitted as an additional delta before the event that completes it;
+later events are renumbered.
 
-    stream = ResponseStream(restoration, fields)
-    stream.feed(b'{"type":"response.output_text.delta","item_id":"msg_1","content_index":0,"delta":"Sent to IBAN_7K"}')
+stream = ResponseStream(restoration, fields)
+stream.feed(b'{"type":"response.output_text.delta","item_id":"msg_1","content_index":0,"delta":"Sent to IBAN_7K"}')
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _PLACES = ("item_id", "output_index", "content_index", "summary_index", "command
 _OF_AN_ITEM = ("response.output_item.done", "response.content_part.done", "response.reasoning_summary_part.done")
 
 _Channel = tuple[Any, ...]
-"""Type of the delta, place of its item, place in it, and the field of a delta that is an object."""
+"""Type of the delta, location of its item, index in it, and the field of a delta that is an object."""
 
 
 class ResponseStream:
@@ -46,8 +47,8 @@ class ResponseStream:
         self._fields = fields
         self._name = ModelName(restoration.model)
         self._channels: dict[_Channel, Restorer] = {}
-        self._deltas: dict[_Channel, dict[str, Any]] = {}  # the last delta of a channel: the form of one more
-        self._added = 0  # events of ours so far
+        self._deltas: dict[_Channel, dict[str, Any]] = {}  # the last delta of a channel, a template for one more
+        self._added = 0  # number of added events
         self._last: list[bytes] = []
 
     def put(self, _events: bytes) -> None:
@@ -95,10 +96,10 @@ class ResponseStream:
         return [*before, self._numbered(kind, said)]
 
     def _prepared(self, said: dict[str, Any], response: dict[str, Any]) -> bytes | None:
-        """Change a response in place in what no restoring changes; the event's new data, if it has any."""
+        """Change the parts of a response that are not restored, in place; return the event's new data if any changed."""
         kept, error = self._restoration.kept, response.get("error")
         if isinstance(error, dict):
-            response["error"] = UPSTREAM_ERROR  # an upstream's own words may repeat the prompt
+            response["error"] = UPSTREAM_ERROR  # the upstream's message may repeat the prompt
         elif not kept:
             return None
         response.update(kept)
@@ -125,7 +126,7 @@ class ResponseStream:
         return restorer
 
     def _before(self, kind: str, said: dict[str, Any]) -> list[bytes]:
-        """What is held back and has to come before this event."""
+        """Return the withheld text that must precede this event."""
         if kind in _ENDS:
             ending = list(self._channels)
         elif kind in _OF_AN_ITEM:
@@ -140,7 +141,7 @@ class ResponseStream:
             last, held = self._deltas.pop(channel), self._channels.pop(channel).flush()
             if held:
                 delta: Any = {channel[-1]: held} if isinstance(last["delta"], dict) else held
-                # Numbered as if it had come in the place of the event that we are before.
+                # Gets the number of the event that it precedes.
                 number = {"sequence_number": said["sequence_number"]} if "sequence_number" in said else {}
                 more = {**{key: value for key, value in last.items() if key != "logprobs"}, **number, "delta": delta}
                 if "logprobs" in last:

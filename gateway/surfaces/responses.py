@@ -1,8 +1,9 @@
 """OpenAI's responses.
 
-Nothing is kept: a request that refers to what a server would have to remember (an earlier response, a conversation, a
-prompt, an item by its id, an answer to be fetched later) is refused, because nobody could say what is in it or whose it
-is. Upstreams are told to store nothing. See docs/decisions/0006-no-state-behind-ids.md.
+The gateway is stateless: a request that refers to stored objects (an earlier response, a conversation, a
+prompt, an item by its id, an answer to be fetched later) is rejected, because their content and owner cannot be
+checked.
+Upstreams are instructed to store nothing. See docs/decisions/0006-no-state-behind-ids.md.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ FIELDS = Fields(
     ),
     json=frozenset({"arguments"}),
     answer=frozenset({"text"}),
-    # Of files and shells; and what a response repeats of the request: tools' parameters, the answer's schema.
+    # Of files and shells; and fields in which a response repeats the request: tools' parameters, the answer's schema.
     documents=frozenset({"attributes", "env", "parameters", "input_schema", "format"}),
 )
 
-# Content part types, in messages, in outputs of tools and in reasoning (openai 3.52, `types/responses`; read 2026-11).
+# Content part types in messages, tool outputs and reasoning (openai 3.52, `types/responses`; read 2026-11).
 _PARTS: dict[str, Obstacle | None] = {
     "input_text": None,
     "output_text": None,
@@ -67,7 +68,7 @@ class Responses(Surface):
     dropped = frozenset(
         {"user", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "metadata", "cache_salt"}
     )
-    told = {"store": False}  # noqa: RUF012 - a constant table
+    told = {"store": False}  # noqa: RUF012 - constant
     repeated = frozenset({"user", "safety_identifier", "prompt_cache_key", "metadata"})
     answer_list = "output"
     fields = FIELDS
@@ -124,7 +125,7 @@ class Responses(Surface):
         return added_to_response(event, FIELDS)
 
     def error_event(self, code: Code, *, request_id: str) -> bytes:
-        # The API's own event, and beside it the `error` for which clients look in every stream.
+        # The API's own event, and the `error` field that clients check in every stream.
         error = orjson.loads(self.error(code, request_id=request_id))["error"]
         flat = {"type": "error", "code": error["code"], "message": error["message"], "param": None}
         return b"event: error\ndata: " + orjson.dumps({**flat, "error": error}) + b"\n\n"

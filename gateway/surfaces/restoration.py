@@ -1,4 +1,4 @@
-"""What an answer is restored with: it goes from the request to everything that makes its answer."""
+"""Parameters for restoring an answer, passed from the request to the stages that build it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ _NOTHING: Mapping[str, Any] = {}
 
 
 class Restoration:
-    """What one answer is restored with.
+    """Parameters for restoring one answer.
 
     Args:
-        issued: what may be put back: a plain mapping of tokens, or one with the site's bounds; empty when raw text was
-            sent, or when the caller may not see values.
-        model: what the client called the model.
-        kept: fields of the request that stayed here although the answers of its API repeat them.
+        issued: values that may be restored: a plain mapping of tokens, or one with the site's bounds; empty if the
+            original text
+            was sent, or if the principal may not see values.
+        model: the client's name of the model.
+        kept: fields of the request that were not sent, although answers of the API repeat them.
         is_json: the request asked for an answer that is a JSON document, so values in it are escaped.
     """
 
@@ -37,15 +38,15 @@ class Restoration:
         self.is_json = is_json
 
     def repeated(self) -> Restoration:
-        """For text that an answer says a second time: it is restored the same way, and not counted again."""
+        """Return a copy for repeated text of an answer, which is not counted again."""
         return Restoration(self.issued, self.model, RestoreCounts(), self.kept, is_json=self.is_json)
 
     def restorer(self, *, is_json: bool = False) -> Restorer:
-        """A restorer for one channel of the answer."""
+        """Return a restorer for one channel of the answer."""
         return Restorer(self.issued, is_json=is_json, counts=self.counts)
 
     def text(self, text: str, *, is_json: bool = False) -> str:
-        """A whole text, restored."""
+        """Restore a whole text."""
         issued = self.issued
         if isinstance(issued, Issued) and (plain := issued.in_plain(text, self.counts, is_json=is_json)) is not None:
             return plain

@@ -1,7 +1,7 @@
-"""A surface: one API as clients and upstreams speak it.
+"""A surface: one client API. Base class of the modules in this folder.
 
-What a request means is told here and nowhere else: which of its strings are prose, which of its objects are content
-parts, what begins a conversation, how an answer is restored, how an error is said. Everything is pure.
+A surface defines the meaning of a request: its prose, its content parts, the beginning of its conversation. It also
+defines how its answers are restored, and the format of its errors. Everything is pure.
 
     surface = SURFACES["/v1/chat/completions"]
     surface.check(body)
@@ -31,47 +31,47 @@ class EventStream(Protocol):
     """Restores a streamed answer, event by event."""
 
     is_finished: bool
-    """The upstream said that the answer is whole."""
+    """The upstream marked the answer as complete."""
 
     def put(self, events: bytes) -> bytes | None:
-        """The framed events that stand for framed ones of a form that is known; None for what `feed` has to read."""
+        """Return the framed events for framed events of a known form; None if `feed` must read them."""
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Framed events that stand for one event's data, in order; mostly one, none behind the end.
+        """Return the framed events for one event's data, in order; usually one, and none after the end.
 
         Raises:
-            UpstreamFailed: it is an error, or no event of this surface.
+            UpstreamFailed: it is an error, or not an event of this surface.
         """
 
     def last(self) -> list[bytes]:
-        """Framed events that end the stream; sent when the record of the answer is durable."""
+        """Return the framed events that end the stream; sent after the record of the answer is durable."""
 
 
 class Surface(ABC):
-    """One surface; subclasses say what is their own."""
+    """One surface; subclasses define the differences."""
 
     name: ClassVar[str]
-    """For audit and metrics, such as `chat.completions`."""
+    """Name in audit and metrics, such as `chat.completions`."""
     family: ClassVar[SurfaceName]
-    """What an upstream that serves it lists in its settings."""
+    """Name in an upstream's `surfaces`."""
     paths: ClassVar[tuple[str, ...]]
-    """Where clients reach it."""
+    """Paths for clients."""
     path: ClassVar[str]
-    """Where upstreams serve it, below their base URL."""
+    """Path at upstreams, below their base URL."""
     parts: ClassVar[Mapping[str, Obstacle | None]] = {}
-    """Types of content parts: None for text, else why it can't be inspected. A type that is missing is unknown."""
+    """Types of content parts: None for text, else the obstacle. A missing type is unknown."""
     dropped: ClassVar[Collection[str]] = frozenset({"user", "cache_salt"})
-    """Top-level fields about the end user or for a provider's bookkeeping; a cloud needs none of them to answer."""
+    """Top-level fields about the end user or for a provider's bookkeeping; not needed by a cloud to answer."""
     told: ClassVar[Mapping[str, Any]] = {}
-    """Top-level fields that upstreams get whatever the client said."""
+    """Top-level fields with a fixed value for upstreams."""
     repeated: ClassVar[Collection[str]] = frozenset()
     """Those of `dropped` that answers repeat."""
     client_headers: ClassVar[tuple[str, ...]] = ()
-    """Headers of a request, in lower case, that mean something to this API."""
+    """Headers of a request with a meaning in this API, in lower case."""
     answer_list: ClassVar[str]
-    """The field of an answer that holds the list of what was made."""
+    """The field of an answer with the list of results."""
     fields: ClassVar[Fields] = Fields(left_alone=frozenset({"id", "object", "model", "usage"}))
-    """What in an answer is the model's."""
+    """Special fields of an answer."""
     has_stream: ClassVar[bool] = True
     """Answers may be streamed."""
     is_upload: ClassVar[bool] = False
@@ -79,27 +79,27 @@ class Surface(ABC):
     is_salted: ClassVar[bool] = True
     """vLLM takes a salt for its prefix cache (`cache_salt`)."""
     has_text: ClassVar[bool] = True
-    """Answers hold text. Where they don't, nothing has to be remembered for restoring."""
+    """Answers contain text. Otherwise no tokens are stored for restoring."""
     uses_tokens: ClassVar[bool] = True
-    """A model reads what was sent. Where one only counts, nothing is taken from limits but the request."""
+    """A model reads the request. False for counting, which uses no tokens of the limits."""
     is_written: ClassVar[bool] = True
-    """A model wrote that text. Where it didn't, there is nothing for release checks."""
+    """A model wrote the text of the answer. Otherwise release checks do not apply."""
     spelled_out: ClassVar[frozenset[str]] = frozenset({"logprobs", "prompt_logprobs", "top_logprobs"})
-    """Fields of an answer that say its text once more, piece by piece; emptied when something in it was masked."""
+    """Fields of an answer that repeat its text in parts; emptied if some of it was masked."""
 
     @property
     def is_judged(self) -> bool:
-        """Answers hold text for release checks."""
+        """Answers contain text for release checks."""
         return self.has_text and self.is_written
 
     def read(self, raw: bytes, _headers: Mapping[str, str]) -> Any:
-        """What a request says; an object when it is any.
+        """Parse a request; a valid one is an object.
 
         Args:
             headers: those in `client_headers`.
 
         Raises:
-            Refused: nothing that this API could read.
+            Refused: unreadable for this API.
         """
         try:
             return orjson.loads(raw)
@@ -115,78 +115,80 @@ class Surface(ABC):
         model: str,
         cache_salt: str | None = None,
     ) -> bytes:
-        """The request for a pool: as it came, but for its model and its salt.
+        """Return the request for a pool: unchanged except for its model and its salt.
 
         Args:
-            raw: what `body` was read from.
-            cache_salt: the tenant's, in the place of the client's own.
+            raw: the bytes of `body`.
+            cache_salt: of the tenant; replaces the client's own.
         """
         if cache_salt is None or not self.is_salted:
             return orjson.dumps({**body, **self.told, "model": model})
         return orjson.dumps({**body, **self.told, "model": model, "cache_salt": cache_salt})
 
     def check(self, body: Mapping[str, Any]) -> None:
-        """Return when `body` is a request of this surface.
+        """Check that `body` is a request of this surface.
 
         Raises:
             Refused: it is not.
         """
         if not isinstance(body.get("model"), str):
             raise Refused(Code.INVALID_REQUEST, param="model")
-        stream = body.get("stream")  # not "yes" or 1, which some servers take for true and others don't
+        stream = body.get("stream")  # not "yes" or 1, which some servers read as true and others do not
         if stream and not (stream is True and self.has_stream):
             raise Refused(Code.INVALID_REQUEST, param="stream")
 
     def is_stream(self, body: Mapping[str, Any]) -> bool:
-        """True when the client asks for a stream."""
+        """Return whether the client requests a stream."""
         return body.get("stream") is True
 
     @abstractmethod
     def prose(self, path: Path) -> Path | None:
-        """Strings with equal prose paths are read together as one text in one language; None for what is no prose."""
+        """Return the prose path of a string: strings with equal ones are read together as one text in one language.
+        None for strings that are not prose."""
 
     def is_part(self, path: Path) -> bool:
-        """True when the object at `path` is a content part."""
+        """Return whether the object at `path` is a content part."""
         return len(path) > 2 and path[-2] == "content" and isinstance(path[-1], int)
 
     def obstacle(self, part: Mapping[str, Any]) -> Obstacle | None:
-        """Why a content part can't be inspected; None when it can."""
+        """Return why a content part cannot be inspected; None if it can."""
         return self.parts.get(str(part.get("type")), Obstacle.UNKNOWN_PART)
 
     def is_argument(self, _path: Path) -> bool:
-        """True inside the arguments of a tool call that are an object, where other APIs have a string of JSON."""
+        """Return whether the path is inside tool-call arguments that are an object, where other APIs have a string of
+        JSON."""
         return False
 
     def is_person(self, _path: Path, _body: Mapping[str, Any]) -> bool:
-        """True when the string at `path` is the name of somebody who speaks; asked where its key says `name`."""
+        """Return whether the string at `path` is the name of a speaker; called for keys called `name`."""
         return False
 
     def obstacles(self, _body: Mapping[str, Any]) -> Collection[Obstacle]:
-        """What of this request can't be inspected, beyond its content parts."""
+        """Return obstacles of this request outside its content parts."""
         return ()
 
     @abstractmethod
     def beginning(self, body: Mapping[str, Any]) -> list[Any]:
-        """How the conversation began: what later turns repeat."""
+        """Return the beginning of the conversation, which later turns repeat."""
 
     def passed_on(self, _headers: Mapping[str, str]) -> Mapping[str, str] | None:
-        """What of `client_headers` upstreams need; nothing that could hold text."""
+        """Return the headers of `client_headers` that upstreams need; none of them may contain free text."""
         return None
 
     def max_answer_tokens(self, body: Mapping[str, Any]) -> int:
-        """How long an answer the client asks for; 0 when it doesn't say."""
+        """Return the requested length of the answer; 0 if not specified."""
         asked = body.get("max_tokens")
         return asked if isinstance(asked, int) and asked > 0 else 0
 
     def wants_json(self, _body: Mapping[str, Any]) -> bool:
-        """True when the client asks for an answer that is a JSON document."""
+        """Return whether the client requests an answer that is a JSON document."""
         return False
 
     def whole(self, answer: Any, restoration: Restoration) -> dict[str, Any]:
-        """An answer that is not streamed, restored.
+        """Restore an answer that is not streamed.
 
         Raises:
-            UpstreamFailed: it is no answer of this surface.
+            UpstreamFailed: it is not an answer of this surface.
         """
         if not isinstance(answer, dict) or not isinstance(answer.get(self.answer_list), list):
             raise UpstreamFailed("protocol")
@@ -195,65 +197,68 @@ class Surface(ABC):
         return restored(answer, self.fields, restoration) if restoration.issued and self.has_text else answer
 
     def strings_of(self, answer: Mapping[str, Any]) -> Iterable[ModelString]:
-        """What the model said in an answer that is not streamed; for release checks."""
+        """Return the strings of the model in an answer that is not streamed; for release checks."""
         return model_strings(answer.get(self.answer_list), self.fields)
 
     def added(self, _event: Mapping[str, Any]) -> Added:
-        """What an event of a stream adds to what the model said; for release checks.
+        """Return the strings that an event of a stream adds; for release checks.
 
         Raises:
-            UpstreamFailed: there are no streams of this surface.
+            UpstreamFailed: this surface has no streams.
         """
         raise UpstreamFailed("protocol")
 
     def parsed(self, data: bytes) -> Any:
-        """What an upstream's answer says.
+        """Parse an upstream's answer.
 
         Raises:
-            UpstreamFailed: nothing.
+            UpstreamFailed: it is invalid.
         """
         if self.has_text:
             return read_json(data)
         try:
-            return loaded(data)  # vectors and figures: many, and only `written` need know how deep they nest
+            return loaded(data)  # vectors and figures are large, and only `written` depends on their nesting
         except orjson.JSONDecodeError:
             raise UpstreamFailed("protocol") from None
 
     def written(self, answer: Any) -> bytes:
-        """The body of an answer; `answer` is what `whole` made."""
+        """Return the body of an answer.
+
+        Args:
+            answer: the result of `whole`.
+        """
         return orjson.dumps(answer)
 
     def content_type(self, _content: bytes) -> bytes:
-        """Of the body of an answer."""
+        """Return the content type of an answer's body."""
         return b"application/json"
 
     def stream(self, _restoration: Restoration) -> EventStream:
-        """What restores a streamed answer.
+        """Return an object that restores a streamed answer.
 
         Raises:
-            UpstreamFailed: there are no streams of this surface.
+            UpstreamFailed: this surface has no streams.
         """
         raise UpstreamFailed("protocol")
 
     def ending(self, _body: Mapping[str, Any]) -> Ending | None:
-        """What makes what the client of a request gets instead of an answer that goes to a person; None where this API
-        has no form for that."""
+        """Return the builder of replacement answers for hand-offs; None if this API has no format for them."""
         return None
 
     def error(self, code: Code, *, request_id: str, param: str | None = None, reasons: Sequence[str] = ()) -> bytes:
-        """The body of an error.
+        """Return the body of an error.
 
         Args:
-            param: the field of the request that it is about.
-            reasons: of policy.
+            param: the missing or invalid field.
+            reasons: reasons of the policy.
         """
         return error_body(code, request_id=request_id, param=param, reasons=reasons)
 
     def error_event(self, code: Code, *, request_id: str) -> bytes:
-        """An error in the middle of a stream, framed."""
+        """Return a framed error event for a stream that has begun."""
         return b"data: " + error_body(code, request_id=request_id) + b"\n\n"
 
 
 def is_objects(value: Any) -> TypeGuard[list[dict[str, Any]]]:
-    """True for a list of objects."""
+    """Return whether the value is a list of objects."""
     return isinstance(value, list) and all(isinstance(item, dict) for item in value)

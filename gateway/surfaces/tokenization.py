@@ -1,4 +1,4 @@
-"""vLLM's tokenize and detokenize. Token numbers mean something to one model only, so clouds have no part in it."""
+"""vLLM's tokenize and detokenize. Token ids are specific to a model, so clouds do not serve them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .surface import Surface, is_objects
 
 
 class Tokenize(Surface):
-    """`POST /tokenize`: a prompt or messages in, token numbers out."""
+    """`POST /tokenize`: a prompt or messages in, token ids out."""
 
     name = "tokenize"
     family = SurfaceName.TOKENIZE
     paths = ("/tokenize", "/v1/tokenize")
-    path = "../tokenize"  # vLLM has it beside /v1
+    path = "../tokenize"  # outside /v1 in vLLM
     parts = PARTS
     has_text = False
     has_stream = False
@@ -48,7 +48,7 @@ class Tokenize(Surface):
 
 
 class Detokenize(Tokenize):
-    """`POST /detokenize`: token numbers in, text out."""
+    """`POST /detokenize`: token ids in, text out."""
 
     name = "detokenize"
     paths = ("/detokenize", "/v1/detokenize")
