@@ -96,7 +96,7 @@ class ResponseStream:
         return [*before, self._numbered(kind, said)]
 
     def _prepared(self, said: dict[str, Any], response: dict[str, Any]) -> bytes | None:
-        """Change the parts of a response that are not restored, in place; return the event's new data if any changed."""
+        """Change the fields of a response that are not restored, in place; return the new data if any changed."""
         kept, error = self._restoration.kept, response.get("error")
         if isinstance(error, dict):
             response["error"] = UPSTREAM_ERROR  # the upstream's message may repeat the prompt
