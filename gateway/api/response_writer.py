@@ -42,6 +42,6 @@ async def send_stream(send: Send, headers: Headers, reply: Reply, request_id: st
 
 
 def _ids(request_id: str) -> Headers:
-    """Return the request id in sovctl's header, and in those that the clients of OpenAI and Anthropic read."""
+    """Return the request id in sovctl's header, and in the headers of OpenAI's and Anthropic's clients."""
     value = request_id.encode()
     return [(b"x-sovctl-request-id", value), (b"x-request-id", value), (b"request-id", value)]

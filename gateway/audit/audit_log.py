@@ -11,7 +11,7 @@
 - Records hold no text of requests or answers.
 - Records of one request share its `id`.
 - Digests of requests and answers are keyed (HMAC-SHA-256). So a short prompt cannot be guessed from the log, and the
-  site can prove that a text it holds is the one that was sent.
+  site can prove that its copy of a text was sent.
 - If a record cannot be written, `Refused(AUDIT_UNAVAILABLE)` is raised: no durable record, no answer.
 """
 
@@ -51,7 +51,7 @@ class AuditSink(Protocol):
 
 
 DurableWrite = Coroutine[Any, Any, None]
-"""A record, durable once it was awaited. It is a coroutine because mypy reports one that is not awaited."""
+"""A record, durable once it was awaited. Being a coroutine, mypy reports it if it is not awaited."""
 
 
 @dataclass(frozen=True)

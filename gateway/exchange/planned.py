@@ -22,7 +22,7 @@ class Planned(NamedTuple):
     is_too_expensive: bool
     """True if `upstreams` is empty only because of costs."""
     shadow: ShadowChoice | None
-    """Choice of the shadow heuristic; None if the route has none, or `upstreams` is empty."""
+    """Choice of the shadow heuristic; None without one, or if `upstreams` is empty."""
 
     @property
     def request(self) -> Request:

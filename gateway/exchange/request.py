@@ -39,7 +39,7 @@ class Request(NamedTuple):
     conversations: tuple[Conversation, ...]
     """The conversation under each token key, newest key first: it may have begun under an older one."""
     release_checks: ReleaseChecks | None
-    """Checks that the answer must pass before it is released; None if the route has none."""
+    """Checks that the answer must pass before it is released; None without checks."""
     trace: Trace | None
     """Its trace; None if it is not sampled."""
 

@@ -113,7 +113,7 @@ class Admission:
         return limit_headers(reservation.accounts, time.time()) if reservation.accounts else []
 
     def price(self, upstream: str) -> Nano | None:
-        """Return the price of an upstream; None if it has none."""
+        """Return the price of an upstream; None without one."""
         return self._tariff.price(upstream)
 
 

@@ -232,7 +232,7 @@ class AnswerStream:
 
         Raises:
             UpstreamFailed: the answer is cut off or invalid.
-            AnswerWithheld: a release check failed, and all that had passed was returned.
+            AnswerWithheld: a release check failed; the text before it was returned.
         """
         if self._gated is not None:
             return await anext(self._gated, b"")

@@ -28,7 +28,7 @@ class Charge:
         """Note that an upstream is about to be asked.
 
         Args:
-            price: of the upstream; None if it has none.
+            price: of the upstream; None without one.
         """
         self._tries.hedges = 0
         self.usage, self._price = None, price

@@ -38,7 +38,7 @@ class Delivery:
 
     Args:
         background: records for which no caller waits; shared by all deliveries of a process.
-        handoff: queue of withheld answers; None if the site has none.
+        handoffs: queue of withheld answers; None without hand-offs.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class Delivery:
         limits: Limits,
         bounds: RestoreBounds,
         background: set[asyncio.Task[None]] | None = None,
-        handoff: HandoffService | None = None,
+        handoffs: HandoffService | None = None,
     ) -> None:
         self._audit = audit
         self._metrics = metrics
         self._max_answer_bytes, self._max_event_bytes = limits.max_answer_bytes, limits.max_event_bytes
         self._bounds = bounds
-        self._handoff = handoff
+        self._handoffs = handoffs
         self._background = background if background is not None else set()
 
     def recorder(self, attempt: Attempt) -> AnswerRecorder:
@@ -166,11 +166,11 @@ class Delivery:
             Refused: the settings do not hand off this failed check, or the queue is full or unavailable.
         """
         attempt, checks = recorder.attempt, recorder.checks
-        if self._handoff is None or checks is None or checks.on_failure(withheld.outcome) is not OnFailure.HAND_OFF:
+        if self._handoffs is None or checks is None or checks.on_failure(withheld.outcome) is not OnFailure.HAND_OFF:
             raise Refused(Code.ANSWER_WITHHELD)
         if attempt.planned.request.surface.ending(attempt.planned.inspected.admitted.body) is None:
             raise Refused(Code.ANSWER_WITHHELD)
-        replacement = await self._handoff.submit(attempt, checks.verdicts.reasons, texts)
+        replacement = await self._handoffs.submit(attempt, checks.verdicts.reasons, texts)
         recorder.handoff_id = replacement.handoff_id
         return replacement
 
@@ -191,7 +191,7 @@ def restoration_of(attempt: Attempt, bounds: RestoreBounds) -> Restoration:
 
 
 def check_run_of(attempt: Attempt) -> ReleaseCheckRun | None:
-    """Return the release checks of an attempt's answer; None if its route or surface has none."""
+    """Return the release checks of an attempt's answer; None if its route or surface is not checked."""
     inspected = attempt.planned.inspected
     request, inspector = inspected.admitted.request, inspected.inspector
     if request.release_checks is None or not request.surface.is_judged:

@@ -48,9 +48,9 @@ class Planner:
     """Plans requests under one set of settings.
 
     Args:
-        state: how an upstream is now, by its name.
+        state: returns the current state of an upstream, by name.
         model_finders: asked after `finder`, where it matters.
-        escalation: knows who has given bad answers; nobody has when absent.
+        escalation: counts faulty answers by upstream; None without counts.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Planner:
         self._checks = checks
         self._model_finders = model_finders
         self.failing: dict[str, str] = {}
-        """Slow finders that failed when they were last asked, and how."""
+        """Causes by name of slow finders whose last call failed."""
         self._escalation = escalation
         self._policy = Policy.compile(settings.policy, settings.routes, settings.upstreams)
         self._candidates = candidates_of(settings)

@@ -1,4 +1,4 @@
-"""Is this gateway ready? Asked of the parts themselves, not of what they said last time.
+"""Readiness checks of `/readyz`: vault, ledger, limits and upstreams.
 
 await readiness.wrong()      # {} or {"vault": "can't be written", "upstream:chat": "doesn't answer", ...}
 """
@@ -19,19 +19,19 @@ from ..telemetry import log
 from ..upstream import Upstream
 from ..vault import Vault
 
-# Anybody may ask, so what it costs is paid twice a second at most: a write to vault, ledger and limits, and a probe
-# per upstream.
+# `/readyz` needs no credential, so the checks run at most twice a second: a write to vault, ledger and limits, and a
+# probe of each upstream.
 _VALID_S = 0.5
-_PATIENCE_S = 3.0  # a disk that hangs never answers, and balancers give up after 1 to 5 s (guess, 2026-11)
+_CHECK_TIMEOUT_S = 3.0  # timeouts of load balancers are 1 to 5 s (guess, 2026-11)
 
 NOT_READY = frozenset({"vault", "ledger", "limits", "routes", "draining"})
-"""What makes a gateway unready. One upstream that is down does not, as long as every route has another; settings that
-were refused do not, because the ones before them are in force."""
+"""Failures that make a gateway unready. A failed upstream does not if every route has another one; rejected settings
+do not, because the previous ones apply."""
 
 
 @dataclass
 class Readiness:
-    """Asks vault, ledger, limits and upstreams."""
+    """Checks vault, ledger, limits and upstreams."""
 
     routes: Sequence[RouteSettings]
     vault: Vault
@@ -39,26 +39,26 @@ class Readiness:
     quota: Quota
     upstreams: Mapping[str, Upstream]
     others: list[Callable[[], Mapping[str, str]]] = field(default_factory=list)
-    """What else may be wrong, by name; asked every time, so it must cost nothing."""
+    """Functions that return other failures by name. Each call of `wrong` calls them, so they must be fast."""
     _asked_at: float = 0.0
     _wrong: dict[str, str] = field(default_factory=dict)
     _asking: asyncio.Task[None] | None = None
     _checks: dict[str, asyncio.Task[str]] = field(default_factory=dict)
 
     async def wrong(self) -> dict[str, str]:
-        """What is wrong now, by name; empty when all is well."""
+        """Return the failures by name; empty if all checks pass."""
         if self._asking is None and time.monotonic() - self._asked_at >= _VALID_S:
-            self._asking = asyncio.create_task(self._look(), name="readiness")
+            self._asking = asyncio.create_task(self._check_all(), name="readiness")
         if self._asking is not None:
-            await asyncio.shield(self._asking)  # whoever leaves takes no answer from the others who wait
-        # What an upstream said when last asked makes nothing unready: other APIs or models of it may be well.
+            await asyncio.shield(self._asking)  # cancelling one caller does not cancel the others
+        # A refusal by an upstream does not make the gateway unready: its other APIs or models may work.
         refused = {f"upstream:{name}": each.refusal for name, each in self.upstreams.items() if each.refusal}
         wrong = refused | self._wrong
         for other in self.others:
             wrong |= other()
         return wrong
 
-    async def _look(self) -> None:
+    async def _check_all(self) -> None:
         try:
             self._wrong = await self._ask()
             self._asked_at = time.monotonic()
@@ -66,14 +66,14 @@ class Readiness:
             self._asking = None
 
     async def _ask(self) -> dict[str, str]:
-        # One that hangs is asked no second time, and must not be let go either: somebody answers to it some day.
+        # A check that hangs is not started again, and its task is kept until it ends.
         self._checks = {name: check for name, check in self._checks.items() if not check.done()}
-        for name, look in self._looks():
+        for name, look in self._components():
             if name not in self._checks:
-                self._checks[name] = asyncio.create_task(_wrong_with(look), name=f"readiness of {name}")
-        await asyncio.wait(self._checks.values(), timeout=_PATIENCE_S)
-        said = {name: check.result() if check.done() else _SILENT for name, check in self._checks.items()}
-        wrong = {name: what for name, what in said.items() if what}
+                self._checks[name] = asyncio.create_task(_failure_of(look), name=f"readiness of {name}")
+        await asyncio.wait(self._checks.values(), timeout=_CHECK_TIMEOUT_S)
+        results = {name: check.result() if check.done() else _SILENT for name, check in self._checks.items()}
+        wrong = {name: what for name, what in results.items() if what}
         unserved = [
             route.model for route in self.routes if all(f"upstream:{name}" in wrong for name in route.upstreams)
         ]
@@ -81,7 +81,7 @@ class Readiness:
             wrong["routes"] = f"no upstream for {', '.join(unserved)}"
         return wrong
 
-    def _looks(self) -> Iterator[tuple[str, Callable[[], Awaitable[str]]]]:
+    def _components(self) -> Iterator[tuple[str, Callable[[], Awaitable[str]]]]:
         yield "vault", _checked(self.vault.check, "can't be written")
         yield "ledger", _checked(self.ledger.check, "can't be written")
         yield "limits", _checked(self.quota.check, "can't be held")
@@ -103,10 +103,10 @@ def _checked(check: Callable[[], Awaitable[None]], failed: str) -> Callable[[], 
     return look
 
 
-async def _wrong_with(look: Callable[[], Awaitable[str]]) -> str:
-    """What a look says; one that fails says that nobody knows, and is told in the log though nobody may wait for it."""
+async def _failure_of(look: Callable[[], Awaitable[str]]) -> str:
+    """Return the result of a check. A check that raises is logged, and its result is unknown."""
     try:
         return await look()
-    except Exception as error:  # noqa: BLE001 - not measured is never healthy, whatever the reason
+    except Exception as error:  # noqa: BLE001 - a component is unhealthy unless its check passed
         log.event("our mistake", level=40, error=error)
         return "not known"

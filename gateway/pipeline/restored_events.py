@@ -1,10 +1,10 @@
-"""From the bytes of an upstream's stream, in any pieces, to the framed events that its client gets. Pure.
+"""Restores the events of a stream: chunks of the upstream in, framed events for the client out. Pure.
 
     restored = RestoredEvents(surface.stream(restoration), max_event_bytes=1 << 20)
     restored.feed(b'data: {"choices":[...]}\\n\\n')      # b'data: {"choices":[...]}\\n\\n'
 
-Most servers write one event at a time, and most events have a form that is known by then: such a piece is neither cut
-nor read.
+Most servers write one event at a time, and most events have a form that was seen before. Such a chunk is neither split
+nor parsed.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ class RestoredEvents:
     """The events of one stream.
 
     Args:
-        max_event_bytes: of an event that comes in pieces; a larger one raises `EventTooLarge`.
-        is_left_out: notes what an event tells of usage; true for one that the client did not ask for. None when nobody
-            counts.
+        max_event_bytes: limit of an event that comes in several chunks; a larger one raises `EventTooLarge`.
+        is_left_out: notes the usage in an event, and returns True to omit it; None if usage is not counted.
     """
 
     def __init__(
@@ -34,11 +33,11 @@ class RestoredEvents:
         self._is_left_out = is_left_out
 
     def feed(self, piece: bytes) -> bytes:
-        """The events that are whole now, joined; empty when there are none.
+        """Return the events that are complete now, joined; empty without one.
 
         Raises:
-            EventTooLarge: an event is larger than allowed.
-            UpstreamFailed: it is no answer.
+            EventTooLarge: an event is larger than `max_event_bytes`.
+            UpstreamFailed: an event is invalid.
         """
         is_left_out = self._is_left_out
         if (
@@ -61,7 +60,7 @@ class RestoredEvents:
 
 
 def _half_of(piece: bytes) -> int:
-    """Where the event in the middle ends, or the one before it; 0 where no event ends but at the end of `piece`."""
+    """Return the end of the event in the middle of `piece`, or of the one before it; 0 if it holds less than two."""
     last = max(0, len(piece) - len(END_OF_EVENT))
     end = piece.find(END_OF_EVENT, len(piece) // 2, last)
     if end < 0:

@@ -1,4 +1,4 @@
-"""Puts tokens in the place of identifiers. The other direction is `restore`.
+"""Replaces identifiers in a text by tokens. `tokens.restore` is the inverse.
 
 tokenized, issued, places = replace(text, findings, issuer)
 restore(tokenized, issued) == text        # for any text: tests/gateway/test_restore.py
@@ -19,48 +19,48 @@ from ..tokens.surrogates import may_stand, surrogate_of
 from ..tokens.token import TokenIssuer
 
 _Span = tuple[int, int, EntityType | Mark, str, bool]
-"""Start, end, what its token is labelled, its value, and whether a mask stands for it."""
+"""Start, end, label of its token, its value, and True if it is masked."""
 
 
 class Replaced(NamedTuple):
-    """What may leave instead of a text."""
+    """A text with tokens and masks."""
 
     text: str
     issued: dict[str, str]
-    """What each of its tokens stands for."""
+    """Values by token."""
     places: list[tuple[int, int]]
-    """Where its tokens, masks and stand-ins are, in order."""
+    """Start and end of its tokens, masks and surrogates, in order."""
 
 
 def mask_of(label: EntityType | Mark) -> str:
-    """What stands for a value that never comes back."""
+    """Return the mask of a value, which is not restored."""
     return f"[{label.value}]"
 
 
 def replace(
     text: str, findings: Sequence[Finding], issuer: TokenIssuer, *, masked: Collection[Finding] = (), escapes: int = 0
 ) -> Replaced:
-    """`text` with a token in the place of every finding.
+    """Return `text` with a token for every finding.
 
-    Text that looks like a token already becomes a `TEXT` token, so that nobody gets a value by writing its token; an
-    identifier inside a link turns the whole link into one `URL` token (see `links`). What is masked takes what it
-    touches with it: a link with a masked identifier in it becomes a mask as a whole.
+    - Text with the form of a token becomes a `TEXT` token, so that writing a token does not reveal its value.
+    - A link with an identifier becomes one `URL` token (see `tokens.link_context`).
+    - A link with a masked identifier becomes one mask.
 
     Args:
-        findings: those that policy tokenizes or masks; sorted, none overlapping.
-        masked: those of them that become masks.
-        escapes: how many JSON strings deep `text` stands in what an answer would repeat; its values are kept as they
-            are written there, and so they come back.
+        findings: findings that policy tokenizes or masks; sorted, without overlaps.
+        masked: the findings of them to mask.
+        escapes: number of JSON strings that contain `text`, one in the other. Values are stored as they are escaped
+            there, because an answer repeats them so.
     """
     regions = link_regions(text)
     spans = _spans(text, findings, regions, masked)
     if not spans:
         return Replaced(text, {}, [])
-    # Without a link in it, nothing can stand inside one.
+    # A text without a link needs no context of links.
     context = LinkContext() if regions or "\\" in text else None
     replaced = _emit(text, spans, findings, issuer, context, escapes)
     if replaced is None:
-        # A link began or ended where only the replaced text differs from the original; rare, and no reason to guess.
+        # In the replaced text, a link begins or ends at another place than in the original; this is rare.
         replaced = _emit(text, [(0, len(text), Mark.URL, text, bool(masked))], findings, issuer, None, escapes)
     assert replaced is not None
     return replaced
@@ -79,12 +79,12 @@ def _spans(
     for span in spans:
         start, end, _, _, is_masked = span
         is_link = False
-        # The first region that ends behind the span's start, and those after it that begin before its end.
+        # The first region that ends after the span's start, and later ones that begin before its end.
         for first, last in regions[bisect_right(regions, span[0], key=_end_of) :]:
             if first >= span[1]:
                 break
             start, end, is_link = min(start, first), max(end, last), True
-        if widened and start < widened[-1][1]:  # overlaps what went before: one span for both
+        if widened and start < widened[-1][1]:  # overlaps the span before: one span for both
             first, last, label, _, was_masked = widened.pop()
             start, end = min(start, first), max(end, last)
             mark = Mark.URL if is_link or label is Mark.URL else Mark.TEXT
@@ -95,7 +95,7 @@ def _spans(
 
 
 def _identifiers(text: str, start: int, end: int, findings: Sequence[Finding]) -> list[str]:
-    """What was found in a span that became one token as a whole, as it was written and normalised."""
+    """Return the findings in a span that becomes one token, as written and normalized."""
     inside = [each for each in findings if each.start < end and start < each.end]
     return [value for each in inside for value in (each.value, text[each.start : each.end])]
 
@@ -112,27 +112,27 @@ def _emit(
     context: LinkContext | None,
     escapes: int,
 ) -> Replaced | None:
-    """The text with tokens; None when one of them could not be restored where it stands."""
+    """Return the text with tokens; None if one of them could not be restored at its place."""
     pieces: list[str] = []
     issued: dict[str, str] = {}
     places: list[tuple[int, int]] = []
-    position = moved = 0  # `moved`: how much farther behind a place stands in the new text
+    position = moved = 0  # `moved`: offset of a place in the new text minus that in the old one
     for number, (start, end, label, value, is_masked) in enumerate(spans):
         before = text[position:start]
         if context is not None:
             context.feed(before)
         if is_masked:
-            # The space keeps `[IBAN](note)` from being a link, in which nothing would be put back.
+            # The space keeps `[IBAN](note)` from becoming a link, in which no token is restored.
             written = mask_of(label)
-            behind = " " if text.startswith("(", end) else ""
+            after_mask = " " if text.startswith("(", end) else ""
             if context is not None:
-                context.feed(written + behind)
+                context.feed(written + after_mask)
         else:
             if context is not None:
                 if not context.may_restore(label):
                     return None
                 context.restored(label)
-            surface, behind = text[start:end], ""
+            surface, after_mask = text[start:end], ""
             about = (value, surface) if type(label) is EntityType else _identifiers(text, start, end, findings)
             for _ in range(escapes):
                 surface = json.dumps(surface, ensure_ascii=False)[1:-1]
@@ -142,11 +142,11 @@ def _emit(
                 is_last = number + 1 == len(spans) or spans[number + 1][0] > end
                 if is_last and may_stand(before or (pieces[-1] if pieces else ""), text[end : end + 1]):
                     written = surrogate_of(written) or written
-        pieces += (before, written + behind)
+        pieces += (before, written + after_mask)
         first = start + moved
         last = first + len(written)
         places.append((first, last))
-        moved = last + len(behind) - end
+        moved = last + len(after_mask) - end
         position = end
     pieces.append(text[position:])
     return Replaced("".join(pieces), issued, places)

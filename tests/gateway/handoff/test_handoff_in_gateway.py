@@ -357,7 +357,7 @@ def test_a_hand_off_survives_kill_9_and_a_full_queue_is_refused(
         assert caught.value.response.headers["x-should-retry"] == "false"
         wrong = until(lambda: json.loads(gateway.request("GET", "/readyz")[2])["wrong"].get("handoffs"), "it is said")
         assert "full" in wrong
-        until(lambda: "nobody took" in str(json.loads(gateway.request("GET", "/readyz")[2])["wrong"]), "so is that")
+        until(lambda: "has waited for" in str(json.loads(gateway.request("GET", "/readyz")[2])["wrong"]), "so is that")
         until(lambda: "webhook" in str(json.loads(gateway.request("GET", "/readyz")[2])["wrong"]), "and that")
         assert gateway.stop(signal.SIGKILL) == -signal.SIGKILL
         receiver.statuses.clear()
