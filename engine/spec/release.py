@@ -107,7 +107,7 @@ class Handoff(SpecModel):
     """Queue of answers that wait for human review, on each gateway node."""
 
     texts: Annotated[dict[Language, Text], Field(min_length=1)] = Field(
-        default_factory=lambda: {"en": "This answer is held back until a person has looked at it. Reference: {id}"}
+        default_factory=lambda: {"en": "This answer is withheld until a person has reviewed it. Reference: {id}"}
     )
     """Text that the client receives instead, by language of the request; the first text for all other languages. `{id}`
     is replaced by the reference."""

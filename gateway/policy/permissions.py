@@ -73,7 +73,7 @@ class Policy:
                 frozenset(each for each, action in policy.obstacles.items() if action is ObstacleAction.BLOCK),
                 has_cloud=route.cloud is not None,
                 clouds=frozenset(
-                    name for name in route.upstreams if name in laws and policy.allows_law_of(laws[name], tenant)
+                    name for name in route.upstreams if name in laws and policy.allows_jurisdiction(laws[name], tenant)
                 ),
             )
             for tenant in {*table.tenants(), *policy.tenant_jurisdictions, ""}

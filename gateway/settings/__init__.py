@@ -1,8 +1,10 @@
-"""`gateway.yaml` as typed values: what one gateway process needs to know.
+"""`gateway.yaml` as typed values: the settings of a gateway process.
 
-`sovctl apply` renders the file from site.yaml. It holds paths and addresses, never a secret. Rules kept here: unknown
-keys are errors, every problem is reported at once with its path, and nothing that would send raw text over an
-unencrypted line is accepted. Needs only pydantic and PyYAML, so that the command line can read it anywhere.
+`sovctl apply` renders the file from site.yaml. It contains paths and addresses, and no secrets.
+
+- Unknown keys are errors. One run reports all problems, each with its path.
+- Settings that would send raw text over an unencrypted connection are rejected.
+- Only pydantic and PyYAML are imported, so that the command line can read the file on any machine.
 
     settings = load_settings(Path("/etc/sovctl/gateway.yaml"))
     settings.upstream("chat").base_urls

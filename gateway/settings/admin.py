@@ -1,4 +1,4 @@
-"""Where operators reach the gateway: a listener of its own."""
+"""Settings of the operators' listener."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from .listen import Listen
 
 
 class AdminListen(Listen):
-    """The admin surface: the operator page, its API, metrics. Apart from the clients' port, on this machine only unless
-    said otherwise; then with TLS."""
+    """Listener of the admin surface: operator page, API and metrics. Any host other than loopback requires TLS."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=1, le=65535)] = 9443
     session_s: Annotated[int, Field(ge=60, le=86_400)] = 3600
-    """How long an operator stays logged in to the page."""
+    """Session lifetime on the operator page in seconds."""

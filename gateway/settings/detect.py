@@ -1,4 +1,4 @@
-"""What the detector looks for beyond what is the same everywhere."""
+"""Settings of site-specific detection, in addition to the built-in detection."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from .name_model import NameModelSettings
 
 
 class DetectSettings(SettingsModel):
-    """What the detector looks for beyond what is the same everywhere."""
+    """Site-specific detection, in addition to the built-in detection."""
 
     phone_regions: list[Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]] = Field(
         default_factory=lambda: ["AE", "DE", "FR", "GB", "IN", "US"]
     )
-    """ISO 3166-1 countries whose national phone formats are recognized; numbers that begin with + always are.
-    Each region costs about 0.02 ms per number in the text (measured 2026-11, one core)."""
+    """ISO 3166-1 countries whose national phone formats are recognized; numbers that begin with + are always
+    recognized. Each region costs about 0.02 ms per number in the text (measured 2026-11, one core)."""
     exact_data_match: ExactDataMatchSettings | None = None
-    """The site's own customers, employees and companies; nobody is listed when absent."""
+    """Index of known customers, employees and companies. Default: none."""
     models: Annotated[list[NameModelSettings], Field(max_length=16)] = Field(default_factory=list)
-    """Models of the site's own that read every request which could leave."""
+    """Site-specific models that scan every request that could be sent to a cloud."""
 
     model_packages: Path | None = None
-    """A folder with the Python packages that models need and the gateway does not bring, as `pip install --target` lays
-    them: onnxruntime and tokenizers for `onnx` and `gliner`, stanza for `stanza`. It is code, and runs as the gateway:
-    root's alone to write. The gateway's own packages come before it."""
+    """Folder with Python packages for models, created by `pip install --target`: onnxruntime and tokenizers for `onnx`
+    and `gliner`, stanza for `stanza`. The gateway executes its code, so only root may write it. The gateway's own
+    packages take precedence."""
     llm_review: LlmReviewSettings | None = None
-    """A model of one of the pools reads requests that could leave and may hold a name that nobody found."""
+    """Review of requests by a chat model in one of the pools. Default: none."""
 
     @field_validator("models")
     @classmethod
-    def _each_name_once(cls, models: list[NameModelSettings]) -> list[NameModelSettings]:
+    def _check_names(cls, models: list[NameModelSettings]) -> list[NameModelSettings]:
         for name, count in Counter(model.name for model in models).items():
             if count > 1:
-                raise ValueError(f"expected every name once, got {name} {count} times")
+                raise ValueError(f"names must be unique, got {name} {count} times")
         return models
 
     @property
     def slow_rules(self) -> list[str]:
-        """Rules of the finders that are asked after the detector."""
+        """Rules of the model finders, which run after the detector."""
         return [*(model.rule for model in self.models), *([LLM_REVIEW_RULE] if self.llm_review else [])]
 
     @property
     def name_languages(self) -> frozenset[str]:
-        """Languages in which the configured finders find names, ISO 639-1."""
+        """Languages in which the configured finders detect names, ISO 639-1."""
         of_models = CONTEXT_LANGUAGES.union(*(model.languages for model in self.models))
         return of_models | LISTED_LANGUAGES if self.exact_data_match else of_models

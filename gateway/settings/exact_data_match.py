@@ -1,4 +1,4 @@
-"""The institution's own people and companies, as an index of keyed hashes that `sovctl gateway edm build` makes."""
+"""Settings of exact data match: an index of known people and companies as keyed hashes (`sovctl gateway edm build`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from .model import SettingsModel
 
 
 class ExactDataMatchSettings(SettingsModel):
-    """Where the index is. Both files are looked at once a second, and a changed one is read."""
+    """Files of the index. Both are checked once a second, and reloaded on change."""
 
     index_file: Path
-    """Moved into its place as a whole; never written over while a gateway serves."""
+    """Index file. Replace it by renaming a complete file. Do not overwrite it while a gateway runs."""
     key_file: Path
-    """The key that it was built with: 32 bytes, hex; only its owner may read it."""
+    """Key of the index: 32 bytes, hex, mode 0600."""

@@ -29,35 +29,35 @@ from .vault import VaultSettings
 
 
 class TokenKeySettings(SettingsModel):
-    """One version of the key of the tokens' MACs."""
+    """One version of the HMAC key of tokens."""
 
     version: Annotated[int, Field(ge=1, le=2_147_483_647)]
-    """Never that of another key, not even of one that is gone."""
+    """Version number; never reused for another key, even after the key is removed."""
     file: Path
-    """32 bytes, hex; only its owner may read it."""
+    """Key file: 32 bytes, hex, mode 0600."""
 
 
 class GatewaySettings(SettingsModel):
-    """A whole gateway.yaml."""
+    """The whole gateway.yaml."""
 
     site: Name
     listen: Listen
     admin: AdminListen | None = None
-    """The operators' own listener; there is none when absent."""
+    """Listener for operators. Default: none."""
     workers: Annotated[int, Field(ge=1, le=64)] = 1
-    """Processes that serve; one per core at most pays."""
+    """Server processes; more processes than CPU cores do not increase throughput."""
     clients_file: Path
-    """JSON list of clients; their keys only as SHA-256."""
+    """JSON list of clients, with SHA-256 digests of their keys."""
     access: AccessSettings = Field(default_factory=AccessSettings)
     quota: QuotaSettings = Field(default_factory=QuotaSettings)
     token_key_file: Path | None = None
-    """Key of the tokens' MACs: 32 bytes, hex. Short for `token_keys` with version 1."""
+    """HMAC key of tokens: 32 bytes, hex. Short form of `token_keys` with version 1."""
     token_keys: Annotated[list[TokenKeySettings], Field(max_length=16)] = Field(default_factory=list)
-    """The first one makes tokens; the others go on in conversations that began under them."""
+    """HMAC keys of tokens, the current one first. The others remain valid in conversations that began under them."""
     vault: VaultSettings
     ledger: LedgerSettings
     disk_timeout_s: Annotated[float, Field(gt=0, le=300)] = DISK_TIMEOUT_S
-    """After this ledger, vault or limits count as down when their disk or database says nothing, until it answers."""
+    """Seconds without a response of a disk or database after which ledger, vault or quota count as unavailable."""
     upstreams: Annotated[list[UpstreamSettings], Field(min_length=1)]
     routes: Annotated[list[RouteSettings], Field(min_length=1)]
     policy: PolicySettings = Field(default_factory=PolicySettings)
@@ -65,43 +65,43 @@ class GatewaySettings(SettingsModel):
     tokens: TokenSettings = Field(default_factory=TokenSettings)
     restore: RestoreSettings = Field(default_factory=RestoreSettings)
     handoff: HandoffSettings | None = None
-    """The queue of answers that wait for a person; nothing is handed over without it."""
+    """Queue of answers for human review. Default: none, and answers cannot be handed off."""
     routing: RoutingSettings = Field(default_factory=RoutingSettings)
     tracing: TracingSettings | None = None
-    """Where traces go; there are none when absent."""
+    """Destination of traces. Default: no traces."""
     limits: Limits = Field(default_factory=Limits)
 
     @model_validator(mode="after")
-    def _one_token_key_a_version(self) -> GatewaySettings:
+    def _check_token_keys(self) -> GatewaySettings:
         if (self.token_key_file is None) == (not self.token_keys):
             raise ValueError("expected either token_key_file or token_keys, got both or neither")
         if len({key.version for key in self.token_keys}) != len(self.token_keys):
-            raise ValueError("token_keys: expected each version once, got one twice")
+            raise ValueError("token_keys: versions must be unique")
         return self
 
     @property
     def all_token_keys(self) -> list[TokenKeySettings]:
-        """The token keys, the current one first."""
+        """Token keys, the current one first."""
         if self.token_key_file is not None:
             return [TokenKeySettings(version=1, file=self.token_key_file)]
         return self.token_keys
 
     @property
     def handoff_path(self) -> Path | None:
-        """File of the queue of hand-offs; None where it is in PostgreSQL, as the vault."""
+        """SQLite file of the hand-off queue; None if it is in the vault's PostgreSQL database."""
         if self.handoff is not None and self.handoff.path is not None:
             return self.handoff.path
         return self.vault.path.with_name("handoffs.db") if self.vault.path is not None else None
 
     def digest(self) -> str:
-        """SHA-256 of everything, for the audit record of a change."""
+        """Return the SHA-256 of the settings, for the audit record of a change."""
         return digest(self.model_dump(mode="json"))
 
     def upstream(self, name: str) -> UpstreamSettings:
-        """The upstream of that name.
+        """Return the upstream with this name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the upstream does not exist.
         """
         for upstream in self.upstreams:
             if upstream.name == name:
@@ -109,5 +109,5 @@ class GatewaySettings(SettingsModel):
         raise KeyError(name)
 
     def route(self, model: str) -> RouteSettings | None:
-        """The route for a client's model name."""
+        """Return the route of a model name; None if it does not exist."""
         return next((route for route in self.routes if route.model == model), None)

@@ -1,4 +1,4 @@
-"""Where audit records are kept."""
+"""Settings of the audit ledger."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .model import SettingsModel
 
 
 class LedgerSettings(SettingsModel):
-    """Where the audit records go."""
+    """Folder, signing key and name of the ledger."""
 
     directory: Path
     key_file: Path
     origin: Annotated[str, StringConstraints(pattern=r"^[!-*,-~]{1,100}$")]
-    """Name of this log in its signed checkpoints; no spaces, no plus sign (C2SP signed-note)."""
+    """Name of the log in signed checkpoints, without spaces and plus signs (C2SP signed-note)."""

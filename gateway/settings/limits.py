@@ -1,4 +1,4 @@
-"""Ceilings."""
+"""Limits of the size and duration of requests and answers."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from .model import SettingsModel
 
 
 class Limits(SettingsModel):
-    """Ceilings, so that one request can't take the gateway down."""
+    """Limits that keep one request from exhausting the gateway's resources."""
 
     max_body_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 8 << 20
-    """Larger requests are refused; chosen above the longest prompt of a 1 M token context in plain English."""
+    """Maximum request body in bytes; above the longest English prompt of a context of 1,000,000 tokens."""
     max_upload_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 26 << 20
-    """Larger forms with files are refused; vLLM takes recordings of up to 25 MB (docs of 0.32, read 2026-11)."""
+    """Maximum form with files in bytes; vLLM accepts recordings of up to 25 MB (docs of 0.32, read 2026-11)."""
     max_depth: Annotated[int, Field(ge=8, le=200)] = 64
-    """JSON nesting; corp-llm-gateway refuses past the same depth (read 2026-11)."""
+    """Maximum depth of JSON nesting; the same as in corp-llm-gateway (read 2026-11)."""
     max_event_bytes: Annotated[int, Field(ge=1024, le=1 << 26)] = 1 << 20
-    """One server-sent event of an upstream."""
+    """Maximum size of one server-sent event of an upstream in bytes."""
     max_answer_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 32 << 20
-    """An answer that is not streamed."""
+    """Maximum size of an answer that is not streamed in bytes."""
     max_restores: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
-    """Different values in one answer; further tokens stay tokens. More than a page of anything holds, and far less than
-    a tenant's customers, whose tokens somebody may ask for one after the other (guess, 2026-11)."""
+    """Maximum distinct values restored in one answer; further tokens are not restored. The limit prevents listing all
+    values of a tenant in one answer. 4,096: guess, 2026-11."""
     request_timeout_s: Annotated[float, Field(gt=0, le=7200)] = 600.0
-    """Until an answer has begun, over all attempts; a client may ask for less. The openai client waits as long when
-    it is not told otherwise (2.x, read 2026-11)."""
+    """Seconds until the first byte of the answer, over all attempts. A client may request a shorter timeout. 600 s is
+    the default of the openai client (2.x, read 2026-11)."""
     drain_s: Annotated[int, Field(ge=1, le=600)] = 30
-    """How long running answers may finish after SIGTERM."""
+    """Seconds for running answers to finish after SIGTERM."""

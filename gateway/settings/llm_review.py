@@ -1,4 +1,4 @@
-"""A second look for names by a model of one of the site's own pools."""
+"""Settings of the LLM review: a chat model in a pool lists names in requests that could be sent to a cloud."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from pydantic import Field
 from .model import Name, SettingsModel
 
 LLM_REVIEW_RULE = "LLM_REVIEW"
-"""The rule that its findings carry."""
+"""Rule of its findings."""
 
 
 class LlmReviewSettings(SettingsModel):
-    """Who looks, and when."""
+    """Pool, condition and limits of the review."""
 
     upstream: Name
-    """A pool that serves chat completions; never a cloud, for it gets the text as it is."""
+    """Pool with chat completions. Clouds are not allowed, because the model receives raw text."""
     model: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """What the pool calls the model that looks; the pool's own when absent."""
+    """Model name in the pool. Default: the pool's model."""
     when: Literal["uncertain", "always"] = "uncertain"
-    """`uncertain`: about texts with a word that could be a name and that nobody found, see
+    """`uncertain`: only texts with a word that could be an undetected name; see
     `gateway/model_finders/uncertain_names.py`."""
     timeout_s: Annotated[float, Field(gt=0, le=300)] = 10.0
-    """For one request; a look takes a local model 0.2 to 10 s (community, read 2026-11). What takes longer stays
-    on-prem."""
+    """Seconds for one request. After the timeout, the request is processed on-prem. A local model takes 0.2 to 10 s
+    (community, read 2026-11)."""
     max_chars: Annotated[int, Field(ge=100, le=10_000_000)] = 100_000
-    """Of one request; a longer one stays on-prem."""
+    """Maximum characters of a request; longer requests are processed on-prem."""
     max_in_flight: Annotated[int, Field(ge=1, le=1000)] = 32
-    """Questions of one worker to the pool at a time; what finds no place in time stays on-prem."""
+    """Concurrent reviews per worker. A request that cannot start its review in time is processed on-prem."""

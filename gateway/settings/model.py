@@ -1,4 +1,4 @@
-"""What all settings share: frozen, no unknown key, one form of names, no text over an unencrypted line."""
+"""Base model, type of names and check of URLs for all settings."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ _PATTERNS = {
 
 
 class SettingsModel(BaseModel):
-    """Base: frozen, and an unknown key is an error."""
+    """Base model: frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 def in_words(error: ErrorDetails) -> str:
-    """What pydantic says of one wrong value, as we would: lower case first, and no pattern where words do."""
+    """Return pydantic's message of one error in lower case, with a description instead of a regular expression."""
     if error["type"] == "string_pattern_mismatch" and (words := _PATTERNS.get(error["ctx"]["pattern"])):
-        return f"expected {words}, got something else"
+        return f"expected {words}"
     message = error["msg"].removeprefix("Value error, ")
-    return message if message[1:2].isupper() else message[:1].lower() + message[1:]  # "URL scheme ..." stays
+    return message if message[1:2].isupper() else message[:1].lower() + message[1:]  # keep "URL scheme ..."
 
 
 def encrypted_or_local(url: AnyHttpUrl) -> AnyHttpUrl:
-    """`url` when it is https, or leads to this machine itself, and holds no secret.
+    """Return `url` if it is https or on loopback, and has no user name and password.
 
     Raises:
-        ValueError: it does not.
+        ValueError: the URL is not allowed.
     """
     if url.username is not None or url.password is not None:
-        raise ValueError("expected an address without user name and password, got one with them")
+        raise ValueError("expected a URL without user name and password")
     if url.scheme == "http" and not is_loopback(url.host or ""):
         raise ValueError("expected https, got http to another machine")
     return url
 
 
 def is_loopback(host: str) -> bool:
-    """True for names and addresses of this machine itself."""
+    """Return whether a host name or address is loopback."""
     if host == "localhost":
         return True
     try:

@@ -1,8 +1,4 @@
-"""In which languages can names be found? One table; policy may only name what it covers.
-
-CONTEXT_LANGUAGES        # by what stands around them: gateway/detect/names
-LISTED_LANGUAGES         # those of the site's own list, and of nobody else: gateway/detect/edm
-"""
+"""Languages in which the gateway detects names. `policy.name_languages` may contain only these."""
 
 from __future__ import annotations
 
@@ -12,4 +8,4 @@ CONTEXT_LANGUAGES: frozenset[str] = frozenset(("ar", "de", "en", "es", "fr", "id
 LISTED_LANGUAGES: frozenset[str] = frozenset(
     ("ar", "de", "en", "es", "fr", "id", "it", "kk", "nl", "pl", "pt", "ru", "tr")
 )
-"""Languages in which listed names are found inflected as well; each is measured by `python -m bench.pii`."""
+"""Languages in which inflected names of the index are found (gateway/detect/edm); measured by `python -m bench.pii`."""

@@ -1,4 +1,4 @@
-"""A site's own model that finds names: which files, what its labels mean, how long we wait for it."""
+"""Settings of a site-specific model that finds names: files, labels and timeout."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from .model import Name, SettingsModel
 
 
 class NameModelSettings(SettingsModel):
-    """One model."""
+    """A site-specific model that finds names."""
 
     name: Name
-    """What audit records call it; its findings have the rule `MODEL_NAME`, which policy may name."""
+    """Name in audit records; its findings have the rule `MODEL_NAME`, which policy rules may use."""
     kind: Literal["spacy", "onnx", "gliner", "stanza"]
-    """All are folders. spaCy: as `nlp.to_disk` writes it. ONNX: `model.onnx`, a token classifier, `tokenizer.json` and
-    `config.json`. GLiNER: `model.onnx`, of spans with one encoder, `tokenizer.json` and `gliner_config.json`. stanza:
-    as `stanza.download` lays one language. Only spaCy is among the gateway's packages: see `detect.model_packages`."""
+    """Type of the model folder. spaCy: output of `nlp.to_disk`. ONNX: `model.onnx` (token classifier), `tokenizer.json`
+    and `config.json`. GLiNER: `model.onnx` (span model with one encoder), `tokenizer.json` and `gliner_config.json`.
+    stanza: one language of `stanza.download`. All but spaCy need `detect.model_packages`."""
     path: Path
-    """A file or a folder."""
+    """Path of a file or folder."""
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-    """Of the file; of a folder that of its list of files, see `gateway/detect/models/digest.py`."""
+    """SHA-256 of the file; for a folder, of its list of files, see `gateway/detect/models/digest.py`."""
     labels: Annotated[dict[str, EntityType], Field(min_length=1)]
-    """What the model calls something -> its kind, such as `{PER: PERSON, ORG: ORG}`. Other labels are left alone. A
-    GLiNER model is asked for these very words, such as `{person: PERSON, name of a company: ORG}`."""
+    """Entity type by label of the model, such as `{PER: PERSON, ORG: ORG}`; other labels are ignored. For GLiNER, the
+    label is the prompt, such as `{person: PERSON, name of a company: ORG}`."""
     languages: Annotated[list[Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")]], Field(min_length=1)]
-    """ISO 639-1. It is asked about requests in these, and policy may accept its finding of names in them."""
+    """Languages of requests that the model scans, ISO 639-1; `policy.name_languages` may contain them."""
     min_score: Annotated[float, Field(ge=0, le=1)] | None = None
-    """What the model is less sure of does not count; spaCy and stanza do not say how sure they are. When absent, 0.5
-    for GLiNER, as its package has it, and 0 for others."""
+    """Minimum score of findings; not for spaCy and stanza, which return no scores. Default: 0.5 for GLiNER (its
+    package's default), 0 for ONNX."""
     timeout_s: Annotated[float, Field(gt=0, le=300)] = 5.0
-    """For one request, its wait for others included; what takes longer stays on-prem. spaCy's default tagger takes
-    16 ms of CPU for 2 KB and 150 ms for 20 KB (measured, spaCy 3.8, 2026-11)."""
+    """Seconds for one request, including queueing. After the timeout, the request is processed on-prem. spaCy's default
+    tagger takes 16 ms of CPU for 2 KB and 150 ms for 20 KB (measured, spaCy 3.8, 2026-11)."""
     max_queue: Annotated[int, Field(ge=1, le=10_000)] = 16
-    """Requests of one worker that wait for it, the one it reads included; what comes then stays on-prem."""
+    """Maximum queued and running requests per worker; further requests are processed on-prem."""
 
     @model_validator(mode="after")
-    def _is_scored(self) -> NameModelSettings:
+    def _check_min_score(self) -> NameModelSettings:
         if self.kind in ("spacy", "stanza") and self.min_score is not None:
             raise ValueError(f"min_score: expected none for a {self.kind} model, which gives no scores, got one")
         return self
 
     @property
     def rule(self) -> str:
-        """The rule that its findings carry."""
+        """Rule of its findings."""
         return f"MODEL_{self.name.upper().replace('-', '_')}"

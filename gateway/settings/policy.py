@@ -1,4 +1,4 @@
-"""What may leave, and what a model name means."""
+"""Settings of routes and of policy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _known_entity(name: str) -> str:
 
 
 Entity = Annotated[str, StringConstraints(pattern=r"^[^/]+(/[A-Z][A-Z0-9_]{0,60})?$"), AfterValidator(_known_entity)]
-"""A kind, or a kind and one rule of the detector: `TAX_ID`, `TAX_ID/DE_TAX_ID`."""
+"""An entity type, or an entity type and one detector rule: `TAX_ID`, `TAX_ID/DE_TAX_ID`."""
 
 
 Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]
@@ -43,82 +43,82 @@ Country = Annotated[str, StringConstraints(pattern=r"^[A-Z]{2}$")]
 
 
 class RouteSettings(SettingsModel):
-    """What a client's model name means. Policy may only narrow it."""
+    """Upstreams for one model name of clients. Policy can remove upstreams and cannot add any."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
     pool: Name | None = None
-    """Where raw text may be served. Without one, what must stay on-prem is refused."""
+    """Pool that processes raw text. Without one, requests that must be processed on-prem are refused."""
     cloud: Name | None = None
-    """Where tokenized text may be served."""
+    """Cloud that may process tokenized text."""
     prefer: Literal["pool", "cloud"] = "pool"
     max_cost_per_request: Money | None = None
-    """In `quota.prices.currency`: what one request may cost at most, by its length and the longest answer it asks for.
-    An upstream that may cost more is not asked."""
+    """Maximum cost of one request in `quota.prices.currency`, computed from its length and maximum answer length. An
+    upstream that may cost more is not asked."""
     escalate_on: list[Fault] = Field(default_factory=list)
-    """Faults of an answer after which the next upstream is asked, as far as policy allows it; none by default, since
-    each is paid for twice. The last upstream's answer is delivered as it is."""
+    """Faults of an answer after which the next upstream is asked, if policy allows it. Default: none, because both
+    answers are paid for. The last upstream's answer is delivered even if it is faulty."""
     shadow: ShadowSettings | None = None
-    """Record what a heuristic would have chosen by how hard a request looks; it never decides."""
+    """Heuristic choice by difficulty of the request, recorded and not applied. Default: none."""
     release: ReleaseSettings | None = None
-    """What an answer must pass before the client sees it."""
+    """Checks on an answer before the client receives it. Default: none."""
 
     fallbacks: list[Name] = Field(default_factory=list)
-    """Further pools and, where `cloud` is named, further clouds: asked after these, in this order."""
+    """Further pools, and further clouds if `cloud` is set. They are asked after `pool` and `cloud`, in this order."""
 
     @property
     def upstreams(self) -> tuple[str, ...]:
-        """Those it names, in the order in which they are asked."""
+        """Names of all upstreams, in the order in which they are asked."""
         names = (self.cloud, self.pool) if self.prefer == "cloud" else (self.pool, self.cloud)
         return (*(name for name in names if name is not None), *self.fallbacks)
 
 
 class Action(StrEnum):
-    """What policy does with one kind of identifier when a request could leave."""
+    """Action for an identifier in a request that could be sent to a cloud."""
 
     TOKENIZE = "tokenize"
-    MASK = "mask"  # `[KIND]`, which never comes back
+    MASK = "mask"  # replaced by `[TYPE]`, not restored
     ON_PREM = "on-prem"
     BLOCK = "block"
     ALLOW = "allow"
 
 
 class ObstacleAction(StrEnum):
-    """What policy does with a request that can't be inspected or rewritten as a whole."""
+    """Action for a request that can't be inspected or rewritten completely."""
 
     ON_PREM = "on-prem"
     BLOCK = "block"
 
 
 class PolicyRule(SettingsModel):
-    """One row of the policy table. What it does not name, it does not narrow."""
+    """A row of the policy table. An empty field matches everything."""
 
     entities: list[Entity] = Field(default_factory=list)
-    """Kinds, such as `TAX_ID`, or single rules of the detector, such as `TAX_ID/DE_TAX_ID`; all when empty."""
+    """Entity types such as `TAX_ID`, or single detector rules such as `TAX_ID/DE_TAX_ID`. Empty: all."""
     tenants: list[Name] = Field(default_factory=list)
-    """All when empty."""
+    """Tenants. Empty: all."""
     routes: list[str] = Field(default_factory=list)
-    """Model names of `routes`; all that name a cloud when empty. A route without a cloud can only be blocked on."""
+    """Model names of routes. Empty: all routes with a cloud. On a route without a cloud, only `block` is allowed."""
     action: Action
 
 
 class PolicySettings(SettingsModel):
-    """What may leave: a table from general to specific, in which the last row that applies decides."""
+    """Actions for identifiers, as a table from general to specific rows. The last matching row applies."""
 
     default: Action = Action.TOKENIZE
-    """First row: every kind that is not listed."""
+    """First row: action for entity types that are not listed."""
     entities: dict[str, Action] = Field(default_factory=dict)
-    """Next rows: by kind, for all tenants and routes."""
+    """Next rows: action by entity type, for all tenants and routes."""
     rules: list[PolicyRule] = Field(default_factory=list)
-    """Further rows, from general to specific; see `compliance.policy_table` for what is refused."""
+    """Further rows, from general to specific; `compliance/egress_policy.py` describes which rows are rejected."""
     name_languages: list[Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")]] = Field(default_factory=list)
-    """Languages in which this site accepts the gateway's finding of names. Anything else stays on-prem."""
+    """Languages in which the site accepts the gateway's name detection. Other requests are processed on-prem."""
     obstacles: dict[Obstacle, ObstacleAction] = Field(default_factory=dict)
-    """What can't be inspected, kind by kind; on-prem when it is not listed. Blocked on routes that name a cloud."""
+    """Action by obstacle to inspection; default `on-prem`. `block` applies to routes with a cloud."""
 
     jurisdictions: list[Country] = Field(default_factory=list)
-    """Under whose law a cloud may be that a request goes to; any when empty."""
+    """Allowed jurisdictions of clouds. Empty: all."""
     tenant_jurisdictions: dict[Name, Annotated[list[Country], Field(min_length=1)]] = Field(default_factory=dict)
-    """The same for single tenants; of `jurisdictions`, where that names any."""
+    """Allowed jurisdictions by tenant; a subset of `jurisdictions` unless that is empty."""
 
     @field_validator("entities")
     @classmethod
@@ -128,14 +128,14 @@ class PolicySettings(SettingsModel):
         return entities
 
     def table(self, routes: Iterable[RouteSettings]) -> Table:
-        """All rows, for these routes."""
+        """Return the policy table for these routes."""
         return table_of(self, {route.model: route.cloud is not None for route in routes}, where="policy")
 
-    def allows_law_of(self, jurisdiction: str | None, tenant: str) -> bool:
-        """True when a tenant's tokens may go to a cloud under this law; None is not known."""
+    def allows_jurisdiction(self, jurisdiction: str | None, tenant: str) -> bool:
+        """Return whether a tenant's tokenized text may be sent to a cloud in this jurisdiction; None: unknown."""
         allowed = self.tenant_jurisdictions.get(tenant) or self.jurisdictions
         return not allowed or jurisdiction in allowed
 
     def digest(self) -> str:
-        """SHA-256 of the policy, for the audit record."""
+        """Return the SHA-256 of the policy, for the audit record."""
         return digest(self.model_dump(mode="json"))

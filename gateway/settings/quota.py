@@ -1,4 +1,4 @@
-"""How much a caller and a team may use, and what a token costs."""
+"""Settings of limits and prices."""
 
 from __future__ import annotations
 
@@ -14,71 +14,72 @@ Money = Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)]
 
 
 class CallerLimits(SettingsModel):
-    """Limits of one client, one person or one team; what is absent is unlimited. They hold over all gateways that share
-    a store. Days and months are UTC's."""
+    """Limits of one client, person or team, over all gateways with a common store. Absent limits do not apply. Days and
+    months are in UTC."""
 
     requests_per_minute: Count | None = None
-    """In any 60 seconds, not on average."""
+    """Requests in any 60 seconds."""
     tokens_per_minute: Count | None = None
-    """Of prompts and answers, in any 60 seconds."""
+    """Tokens of prompts and answers in any 60 seconds."""
     concurrent_requests: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     tokens_per_day: Count | None = None
     tokens_per_month: Count | None = None
     cost_per_day: Money | None = None
-    """In `quota.prices.currency`."""
+    """Cost per day in `quota.prices.currency`."""
     cost_per_month: Money | None = None
 
     @property
     def has_cost(self) -> bool:
-        """True when prices are needed to hold them."""
+        """Whether a limit of cost is set, which requires prices."""
         return self.cost_per_day is not None or self.cost_per_month is not None
 
     @property
     def is_unlimited(self) -> bool:
-        """True when nothing is limited."""
+        """Whether no limit is set."""
         return not self.model_dump(exclude_none=True)
 
 
 class Price(SettingsModel):
-    """What an upstream charges, or what the site charges its teams for a pool of its own."""
+    """Price of a cloud, or the internal price of a pool."""
 
     input_price_per_million: Annotated[float, Field(ge=0, le=10**6, allow_inf_nan=False)]
-    """Per 1,000,000 tokens, to a thousandth."""
+    """Price of 1,000,000 prompt tokens, rounded to 0.001."""
     output_price_per_million: Annotated[float, Field(ge=0, le=10**6, allow_inf_nan=False)]
 
 
 class PriceList(SettingsModel):
-    """The site's own figures; sovctl knows no prices."""
+    """Prices of tokens; sovctl ships none."""
 
     currency: Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
-    """ISO 4217, such as EUR."""
+    """Currency of all prices and cost limits, ISO 4217, such as EUR."""
     upstreams: Annotated[dict[str, Price], Field(min_length=1)]
-    """By name of the pool or cloud; all of them, so that no request goes uncounted."""
+    """Price by name of the pool or cloud; required for every upstream."""
 
 
 class QuotaSettings(SettingsModel):
-    """Where use is counted, and what is counted by default."""
+    """Store of usage, and default limits."""
 
     path: Path | None = None
-    """SQLite file that all workers of this host share; made when absent. Without it use is counted in the vault's
-    PostgreSQL, for all hosts. One of the two is needed as soon as anything is limited."""
+    """SQLite file that all workers of this host share; created if absent. Default: the vault's PostgreSQL database,
+    which all hosts share. Limits require one of the two."""
     default_limits: CallerLimits = CallerLimits()
-    """For every client and every person that has no limits of its own."""
+    """Limits of every client and person without limits of their own."""
     prices: PriceList | None = None
     bytes_per_token: Annotated[float, Field(ge=1, le=8)] = 1.0
-    """What is reserved for a prompt until the answer says what it was: its bytes divided by this. 1 is a proof (a token
-    of a byte-level vocabulary is a byte at least); English prose has about 4, so more lets through more at a time."""
+    """Bytes per reserved prompt token. Tokens are reserved before the answer reports the actual number. 1 is an upper
+    bound for byte-level vocabularies; English text has about 4 bytes per token. Higher values admit more requests at a
+    time."""
     completion_tokens: Annotated[int, Field(ge=1, le=16_777_216)] | None = None
-    """Reserved for an answer whose request names no maximum; all that the model's context leaves when absent."""
+    """Tokens reserved for an answer without a requested maximum. Default: the rest of the model's context."""
 
     def problem_with(self, limits: CallerLimits, *, has_database: bool) -> str | None:
-        """Why `limits` can't be held with these settings; None when they can.
+        """Return why these settings cannot enforce `limits`; None if they can.
 
         Args:
-            has_database: use can be counted in PostgreSQL.
+            has_database: whether usage can be stored in PostgreSQL.
         """
         if self.path is None and not has_database and not limits.is_unlimited:
-            return "expected quota.path or vault.postgresql where something is limited, got neither"
+            return "expected quota.path or vault.postgresql because limits are set, got neither"
         if self.prices is None and limits.has_cost:
-            return "expected quota.prices where cost is limited, got none"
+            return "expected quota.prices because cost is limited, got none"
         return None

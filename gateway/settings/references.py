@@ -1,6 +1,6 @@
-"""What must hold between the parts of a gateway.yaml: names that meet, and a policy that can be read in one way.
+"""Checks across the sections of a gateway.yaml: references by name, and a policy table without contradictions.
 
-problems(settings)     # every one with its place; [] when all is well
+problems(settings)     # each with its path; [] for valid settings
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from .upstream import UpstreamKind
 
 
 def problems(settings: GatewaySettings) -> list[Problem]:
-    """Every problem between parts, in the order of the settings."""
+    """Return the problems across sections, in the order of the settings."""
     found = [
-        *_twice("upstreams", "name", (upstream.name for upstream in settings.upstreams)),
-        *_twice("routes", "model", (route.model for route in settings.routes)),
+        *_duplicates("upstreams", "name", (upstream.name for upstream in settings.upstreams)),
+        *_duplicates("routes", "model", (route.model for route in settings.routes)),
         *_upstreams_of_routes(settings),
         *_hand_offs_of_routes(settings),
         *_jurisdictions(settings),
@@ -29,10 +29,10 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_principals(settings),
         *_limits(settings),
         *_prices(settings),
-        *_second_look(settings),
+        *_llm_review(settings),
         *_name_languages(settings),
     ]
-    # A policy is read in terms of the routes, so theirs come first.
+    # The policy table refers to routes, so it is checked only if these are valid.
     return found or settings.policy.table(settings.routes).problems(kinds=[kind.value for kind in EntityType])
 
 
@@ -41,7 +41,7 @@ def _principals(settings: GatewaySettings) -> Iterator[Problem]:
         return
     for index, upstream in enumerate(settings.upstreams):
         if upstream.send_principal:
-            message = "expected access.principal_key_files where an upstream is told who is calling, got none"
+            message = "expected access.principal_key_files because this upstream receives the principal, got none"
             yield Problem(message, where=f"upstreams[{index}].send_principal")
 
 
@@ -63,25 +63,25 @@ def _prices(settings: GatewaySettings) -> Iterator[Problem]:
     if settings.quota.prices is None:
         for index, route in enumerate(settings.routes):
             if route.max_cost_per_request is not None:
-                message = "expected quota.prices where cost is limited, got none"
+                message = "expected quota.prices because cost is limited, got none"
                 yield Problem(message, where=f"routes[{index}].max_cost_per_request")
         return
     priced, named = set(settings.quota.prices.upstreams), {upstream.name for upstream in settings.upstreams}
     for name in sorted(priced ^ named):
-        got = f"none for {name}" if name in named else f"one for {name}, which is no upstream"
+        got = f"none for {name}" if name in named else f"one for {name}, which is not an upstream"
         yield Problem(f"expected a price for every upstream, got {got}", where="quota.prices.upstreams")
 
 
-def _second_look(settings: GatewaySettings) -> Iterator[Problem]:
-    look = settings.detect.llm_review
-    if look is None:
+def _llm_review(settings: GatewaySettings) -> Iterator[Problem]:
+    review = settings.detect.llm_review
+    if review is None:
         return
-    pool = next((each for each in settings.upstreams if each.name == look.upstream), None)
+    pool = next((each for each in settings.upstreams if each.name == review.upstream), None)
     if pool is None or pool.kind is not UpstreamKind.POOL:
-        got = "nothing of that name" if pool is None else f"{pool.kind.value}, which must not see text as it is"
-        yield Problem(f"expected a pool named {look.upstream}, got {got}", where="detect.llm_review.upstream")
+        got = "no such upstream" if pool is None else f"{pool.kind.value}, which must not receive raw text"
+        yield Problem(f"expected a pool named {review.upstream}, got {got}", where="detect.llm_review.upstream")
     elif SurfaceName.CHAT not in pool.surfaces:
-        message = f"expected a pool that serves {SurfaceName.CHAT.value}, got {look.upstream}, which does not"
+        message = f"expected a pool that serves {SurfaceName.CHAT.value}, got {review.upstream}, which does not"
         yield Problem(message, where="detect.llm_review.upstream")
 
 
@@ -95,10 +95,10 @@ def _name_languages(settings: GatewaySettings) -> Iterator[Problem]:
         )
 
 
-def _twice(where: str, field: str, names: Iterable[str]) -> Iterator[Problem]:
+def _duplicates(where: str, field: str, names: Iterable[str]) -> Iterator[Problem]:
     for name, count in Counter(names).items():
         if count > 1:
-            yield Problem(f"expected every {field} once, got {name} {count} times", where=where)
+            yield Problem(f"every {field} must be unique, got {name} {count} times", where=where)
 
 
 def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
@@ -108,7 +108,7 @@ def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
             yield Problem("expected a pool, a cloud or both, got neither", where=f"routes[{index}]")
         for field, name, kind in (("pool", route.pool, UpstreamKind.POOL), ("cloud", route.cloud, UpstreamKind.CLOUD)):
             if name is not None and kinds.get(name) is not kind:
-                got = kinds[name].value if name in kinds else "nothing of that name"
+                got = kinds[name].value if name in kinds else "no such upstream"
                 yield Problem(f"expected a {kind.value} named {name}, got {got}", where=f"routes[{index}].{field}")
         if route.prefer == "cloud" and route.cloud is None:
             message = "expected pool, got cloud, but the route names no cloud"
@@ -117,10 +117,12 @@ def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
         for number, name in enumerate(route.fallbacks):
             where = f"routes[{index}].fallbacks[{number}]"
             if name not in kinds:
-                yield Problem(f"expected a pool or a cloud, got nothing named {name}", where=where)
+                yield Problem(f"unknown upstream {name}", where=where)
             elif named[kinds[name]] is None:
-                yield Problem(f"expected the first {kinds[name]} under `{kinds[name]}`, got {name} here", where=where)
-        yield from _twice(f"routes[{index}]", "pool and cloud", route.upstreams)
+                yield Problem(
+                    f"expected the first {kinds[name]} under `{kinds[name]}`, got {name} under `fallbacks`", where=where
+                )
+        yield from _duplicates(f"routes[{index}]", "pool and cloud", route.upstreams)
         if route.escalate_on and len(route.upstreams) < 2:
             message = "expected a second pool or cloud to ask after a bad answer, got none"
             yield Problem(message, where=f"routes[{index}].escalate_on")
@@ -135,23 +137,25 @@ def _jurisdictions(settings: GatewaySettings) -> Iterator[Problem]:
     for tenant, countries in policy.tenant_jurisdictions.items():
         if policy.jurisdictions and not set(countries) <= set(policy.jurisdictions):
             more = ", ".join(sorted(set(countries) - set(policy.jurisdictions)))
-            message = f"expected some of policy.jurisdictions, got {more} as well"
+            message = f"expected a subset of policy.jurisdictions, got also {more}"
             yield Problem(message, where=f"policy.tenant_jurisdictions.{tenant}")
     used = {name for route in settings.routes for name in route.upstreams}
     for index, upstream in enumerate(settings.upstreams):
         is_cloud = upstream.kind is UpstreamKind.CLOUD
-        if is_cloud and upstream.name in used and not policy.allows_law_of(upstream.jurisdiction, ""):
-            message = f"expected one of {', '.join(policy.jurisdictions)}, as policy says, got {upstream.jurisdiction}"
-            yield Problem(message, where=f"upstreams[{index}].jurisdiction", hint="no route may name it")
+        if is_cloud and upstream.name in used and not policy.allows_jurisdiction(upstream.jurisdiction, ""):
+            message = (
+                f"expected one of {', '.join(policy.jurisdictions)} (policy.jurisdictions), got {upstream.jurisdiction}"
+            )
+            yield Problem(message, where=f"upstreams[{index}].jurisdiction", hint="remove the upstream from all routes")
 
 
 def _hand_offs_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
     for index, route in enumerate(settings.routes):
         if route.release is not None and route.release.may_hand_off and settings.handoff is None:
             yield Problem(
-                "expected `handoff`, as this route hands answers over, got none",
+                "expected `handoff` because this route hands answers off, got none",
                 where=f"routes[{index}].release",
-                hint="add `handoff: {}`, or say `refuse` in every check of this route",
+                hint="add `handoff: {}`, or set `refuse` in every check of this route",
             )
 
 

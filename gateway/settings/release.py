@@ -1,4 +1,4 @@
-"""What an answer must pass before a client sees it, and what happens to one that does not."""
+"""Settings of release checks: conditions on an answer, and the action if it fails."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class OnFailure(StrEnum):
-    """What happens to an answer that a check does not let through."""
+    """Action for an answer that fails a check."""
 
-    HAND_OFF = "hand-off"  # the client gets a text and an id, a person gets the case
-    REFUSE = "refuse"  # the client gets the error `answer_withheld`
+    HAND_OFF = "hand-off"  # the client receives a text and an id, and the answer is queued for human review
+    REFUSE = "refuse"  # the client receives the error `answer_withheld`
 
 
 class IdentifierAction(StrEnum):
-    """What happens to an identifier that the model did not get from this conversation."""
+    """Action for an identifier in an answer that does not come from the conversation."""
 
     ALLOW = "allow"
     MASK = "mask"
@@ -31,39 +31,39 @@ class IdentifierAction(StrEnum):
 
 
 class CitationSettings(SettingsModel):
-    """Every sentence that states something names a passage of the request, and that passage says so."""
+    """Every statement in the answer cites a passage of the request, and the passage supports it."""
 
     min_support: Annotated[float, Field(ge=0, le=1)] = 0.5
-    """Share of a sentence's content words that its passages must hold, weighted by how rare they are in them. 0.5:
-    guess, 2026-11; tests/gateway/release/test_citations.py shows what it tells apart."""
+    """Fraction of a sentence's content words that its cited passages must contain, weighted by rarity. 0.5: guess,
+    2026-11; tests/gateway/release/test_citations.py has examples."""
     ungrounded_mark: Annotated[str, StringConstraints(min_length=3, max_length=40)] = "[ungrounded]"
-    """What the model is told to write in a sentence that no passage supports."""
+    """Mark that the model writes in sentences without a supporting passage, as instructed in the prompt."""
     on_ungrounded: Literal["release", "hand-off", "refuse"] = "release"
-    """What happens to an answer with that mark."""
+    """Action for an answer with that mark."""
     on_failure: OnFailure = OnFailure.HAND_OFF
 
 
 class ForbiddenSettings(SettingsModel):
-    """A list of phrases that no answer may hold."""
+    """A list of forbidden phrases."""
 
     name: Name
     file: Path
-    """One phrase a line."""
+    """Text file with one phrase per line."""
     sha256: Sha256
-    """Of the file, so that what is in force is what was reviewed."""
+    """SHA-256 of the file. A file with another content is rejected."""
     languages: list[Literal["de", "en", "pl", "ru"]] = Field(default_factory=list)
-    """Languages whose endings are left out of the comparison."""
+    """Languages whose inflectional endings are ignored in the comparison."""
     on_failure: OnFailure = OnFailure.HAND_OFF
 
 
 class IdentifierSettings(SettingsModel):
-    """Identifiers in an answer that are not in the conversation or its passages: made up, or somebody else's."""
+    """Identifiers in an answer that are not in the conversation or its passages: invented, or of another person."""
 
     default: IdentifierAction = IdentifierAction.HAND_OFF
-    """For every kind that is not listed."""
+    """Action for entity types that are not listed."""
     entities: dict[str, IdentifierAction] = Field(default_factory=dict)
     known: list[Annotated[str, StringConstraints(min_length=3, max_length=200)]] = Field(default_factory=list)
-    """The site's own, which it gives to anybody: telephone numbers and addresses of its service."""
+    """Values the site publishes, such as its service telephone number. They pass the check."""
 
     @field_validator("entities")
     @classmethod
@@ -80,33 +80,33 @@ class IdentifierSettings(SettingsModel):
 
 
 class SchemaSettings(SettingsModel):
-    """An answer for which the request gave a JSON schema must be valid."""
+    """The answer is valid if the request contains a JSON schema."""
 
     on_failure: OnFailure = OnFailure.REFUSE
 
 
 class ReleaseSettings(SettingsModel):
-    """The checks of one route; what is absent is not checked."""
+    """Release checks of one route. Absent checks do not run."""
 
     citations: CitationSettings | None = None
     forbidden: list[ForbiddenSettings] = Field(default_factory=list)
     identifiers: IdentifierSettings | None = None
     json_schema: SchemaSettings | None = None
     max_hold_chars: Annotated[int, Field(ge=200, le=1_000_000)] = 4000
-    """How much of a stream may wait for the end of its sentence. 4,000: about 40 lines; guess, 2026-11."""
+    """Maximum characters of a stream that are held until the end of the sentence. 4,000: guess, 2026-11 (40 lines)."""
     max_hold_s: Annotated[float, Field(gt=0, le=600)] = 5.0
-    """How long. The longest class of answers has 5 s in all."""
+    """Maximum seconds for which text of a stream is held."""
 
     @field_validator("forbidden")
     @classmethod
-    def _names_once(cls, lists: list[ForbiddenSettings]) -> list[ForbiddenSettings]:
+    def _check_names(cls, lists: list[ForbiddenSettings]) -> list[ForbiddenSettings]:
         if len({each.name for each in lists}) != len(lists):
-            raise ValueError("expected each name once, got one twice")
+            raise ValueError("names must be unique")
         return lists
 
     @property
     def may_hand_off(self) -> bool:
-        """True when some check may hand an answer over to a person."""
+        """Whether a check can hand an answer off to a person."""
         checks = [self.citations, self.json_schema, *self.forbidden]
         found = {check.on_failure for check in checks if check is not None}
         if self.citations is not None:

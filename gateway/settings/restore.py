@@ -1,4 +1,4 @@
-"""Where values may be put back."""
+"""Settings of restoring tokens in answers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ HostName = Annotated[
 
 
 class RestoreSettings(SettingsModel):
-    """Where values may be put back."""
+    """Places in an answer where tokens are replaced by their values."""
 
     link_hosts: Annotated[list[HostName], Field(max_length=100)] = Field(default_factory=list)
-    """Hosts, whole and in lower case, in whose https links values may stand, percent-encoded; in all other links an
-    answer keeps its tokens. Only hosts of the site's own: whoever runs one can read the values in its log."""
+    """Complete host names in lower case. In https links to them, tokens are replaced by percent-encoded values; in all
+    other links they are not. Use hosts of the site only, because a host's operator can read the values in its log."""

@@ -1,4 +1,4 @@
-"""When a server counts as full, which answers are bad, and what a heuristic would choose."""
+"""Settings of routing: load thresholds, faults of answers, and the shadow heuristic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .model import Name, SettingsModel
 
 
 class Fault(StrEnum):
-    """What makes an answer so bad that another model may be asked; see `routing.bad_answer`."""
+    """Fault of an answer after which a fallback can be asked; see `gateway/routing/bad_answer.py`."""
 
     EMPTY = "empty"
     TRUNCATED = "truncated"
@@ -20,26 +20,28 @@ class Fault(StrEnum):
 
 
 class ShadowSettings(SettingsModel):
-    """Which upstreams of a route a heuristic would choose, if it were asked; it is not, and only records that."""
+    """Upstreams that a heuristic would choose by the difficulty of a request. The choice is recorded and not
+    applied."""
 
     simple: Name
-    """For requests that look simple."""
+    """Upstream for simple requests."""
     complex: Name
-    """For the others."""
+    """Upstream for all other requests."""
 
 
 class RoutingSettings(SettingsModel):
-    """Thresholds of load. The two of vLLM's metrics are those of the gateway API inference extension
-    (pkg/epp/saturationdetector/config.go, vendor, read 2026-11)."""
+    """Load thresholds of servers. `max_queue` and `max_kv_usage` have the defaults of the Gateway API Inference
+    Extension (pkg/epp/saturationdetector/config.go, vendor, read 2026-11)."""
 
     max_queue: Annotated[int, Field(ge=1, le=100_000)] = 5
-    """Requests that wait at a server before others are asked first."""
+    """Queued requests at a server above which other servers are asked first."""
     max_kv_usage: Annotated[float, Field(gt=0, le=1)] = 0.8
-    """Share of its KV cache that is taken, before others are asked first."""
+    """Fraction of the KV cache in use above which other servers are asked first."""
     scrape_every_s: Annotated[float, Field(ge=0.05, le=60)] = 1.0
-    """How often each worker reads the metrics of each server of a pool; some 50 KB (vLLM 0.32, measured 2026-11)."""
+    """Interval in seconds at which each worker reads the metrics of each server; about 50 KB (vLLM 0.32, measured
+    2026-11)."""
     hedge: bool = False
-    """Ask a second server of a pool or cloud for embeddings, rankings and scores when the first takes longer than 95 of
-    100 did lately. Such requests are reserved twice, and paid for twice where both were asked."""
+    """Whether to ask a second server for embeddings, rankings and scores if the first exceeds the 95th percentile of
+    recent requests. Such requests are reserved twice, and paid for twice if both servers are asked."""
     stale_after_s: Annotated[float, Field(ge=0.1, le=600)] = 5.0
-    """Older figures count for nothing; then only our own requests in flight are known."""
+    """Seconds after which metrics are ignored; then only the gateway's own requests in flight count."""

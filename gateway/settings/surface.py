@@ -1,4 +1,4 @@
-"""The APIs that callers may use and upstreams can serve: the words of every `surfaces`."""
+"""Names of the client APIs, for every `surfaces` key."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from enum import StrEnum
 
 
 class SurfaceName(StrEnum):
-    """One API; which paths belong to it is told in `gateway.surfaces`. `GET /v1/models` is open to every caller."""
+    """A client API. `gateway/surfaces/` maps paths to APIs. Every caller may use `GET /v1/models`."""
 
     CHAT = "chat.completions"
-    CHAT_BATCH = "chat.completions.batch"  # vLLM's: many conversations in one request
+    CHAT_BATCH = "chat.completions.batch"  # vLLM: several conversations in one request
     COMPLETIONS = "completions"
     RESPONSES = "responses"
-    MESSAGES = "messages"  # Anthropic's, with its token counting
+    MESSAGES = "messages"  # Anthropic, including token counting
     EMBEDDINGS = "embeddings"
     RERANK = "rerank"
     SCORE = "score"
     TRANSCRIPTIONS = "audio.transcriptions"
     TRANSLATIONS = "audio.translations"
-    TOKENIZE = "tokenize"  # vLLM's, and its way back
+    TOKENIZE = "tokenize"  # vLLM, including detokenization

@@ -1,4 +1,4 @@
-"""How tokens look."""
+"""Settings of the form of tokens."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ FormKind = Literal["EMAIL", "IBAN", "PHONE", "CARD"]
 
 
 class TokenSettings(SettingsModel):
-    """How tokens look."""
+    """Form of tokens."""
 
     format_preserving: list[FormKind] = Field(default_factory=list)
-    """Kinds that get a stand-in of their own form where a schema in the request asks for that form: an address at
-    `tokens.invalid`, an IBAN of no country, numbers that nobody is given. Elsewhere they are tokens."""
+    """Entity types that are replaced by a fictitious value of the same format if a JSON schema in the request requires
+    that format: an address at `tokens.invalid`, an IBAN of an unassigned country, unassigned numbers."""

@@ -1,4 +1,4 @@
-"""Where traces go: an OpenTelemetry collector of the site's own."""
+"""Settings of traces for the site's OpenTelemetry collector."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from .model import SettingsModel, encrypted_or_local
 
 
 class TracingSettings(SettingsModel):
-    """Traces of requests without a word of their text, as OTLP over HTTP."""
+    """Traces of requests as OTLP over HTTP, without text of requests."""
 
     endpoint: AnyHttpUrl
-    """The whole address, such as https://10.77.0.40:4318/v1/traces; plain http only to this machine itself."""
+    """URL of the collector, such as https://10.77.0.40:4318/v1/traces; http only on loopback."""
     ca_file: Path | None = None
-    """Authority of the collector's certificate; the system's when absent."""
+    """CA of the collector's certificate. Default: the system's CAs."""
     sample_ratio: Annotated[float, Field(gt=0, le=1)] = 0.01
-    """Share of requests that are traced, by their trace id, so that whoever else goes by it traces the same ones. 0.01:
-    guess, 2026-11."""
+    """Fraction of requests that are traced, selected by trace id, as other components with the same ratio select them.
+    0.01: guess, 2026-11."""
 
     @field_validator("endpoint")
     @classmethod

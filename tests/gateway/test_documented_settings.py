@@ -45,6 +45,4 @@ def test_a_digest_that_is_none_is_told_in_words(tmp_path: Path) -> None:
     (tmp_path / "gateway.yaml").write_text(yaml.safe_dump(settings))
     with pytest.raises(SpecError) as caught:
         load_settings(tmp_path / "gateway.yaml")
-    assert [each.message for each in caught.value.problems] == [
-        "expected a SHA-256 in 64 lower-case hex digits, got something else"
-    ]
+    assert [each.message for each in caught.value.problems] == ["expected a SHA-256 in 64 lower-case hex digits"]

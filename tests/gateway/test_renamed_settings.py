@@ -45,7 +45,7 @@ def test_old_keys_are_reported_together_with_other_problems() -> None:
         ),
         "routes[0].also": "the key was renamed to `routes[].fallbacks`",
         "routes[0].release.citations.on_doubt": "the key was renamed to `routes[].release.citations.on_failure`",
-        "routes[0].fallbacks[0]": "expected a pool or a cloud, got nothing named chta",
+        "routes[0].fallbacks[0]": "unknown upstream chta",
     }
 
 

@@ -255,16 +255,16 @@ def test_hosts_with_one_vault_share_a_limit_and_explain_knows_what_is_left(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"path": None}, "access.teams[0].limits: expected quota.path or vault.postgresql where something is limited"),
+        ({"path": None}, "access.teams[0].limits: expected quota.path or vault.postgresql because limits are set"),
         (
             {"prices": {"currency": "EUR", "upstreams": {"chat": PRICE}}},
             "expected a price for every upstream, got none for sovereign-cloud",
         ),
         (
             {"prices": {"currency": "EUR", "upstreams": {"chat": PRICE, "x": PRICE}}},
-            "got one for x, which is no upstream",
+            "got one for x, which is not an upstream",
         ),
-        ({"prices": None, "default_limits": {"cost_per_day": 1}}, "expected quota.prices where cost is limited"),
+        ({"prices": None, "default_limits": {"cost_per_day": 1}}, "expected quota.prices because cost is limited"),
         ({"default_limits": {"requests_per_minute": 0}}, "default_limits.requests_per_minute"),
     ],
 )

@@ -227,8 +227,8 @@ def test_a_request_longer_than_allowed_stays(tmp_path: Path, sides: tuple[EchoUp
 @pytest.mark.parametrize(
     ("changes", "got"),
     [
-        ({"upstream": "cloud"}, "got cloud, which must not see text as it is"),
-        ({"upstream": "nobody"}, "got nothing of that name"),
+        ({"upstream": "cloud"}, "got cloud, which must not receive raw text"),
+        ({"upstream": "nobody"}, "got no such upstream"),
     ],
 )
 def test_settings_never_let_a_cloud_look(
