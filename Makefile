@@ -20,7 +20,7 @@ help:
 	@echo "make test       lint, unit tests and a real lab run"
 	@echo "make test-all   as test, with every property example, and on Python $(PYTHONS)"
 	@echo "make test-fast  unit tests only"
-	@echo "make test-lab   lab tests only, after: sovctl lab doctor --install"
+	@echo "make test-lab   lab tests only, after: sovctl lab check --install"
 	@echo "make lint       ruff, mypy, import-linter"
 	@echo "make docs       the documentation as a site with search, in build/docs"
 	@echo "make bench      every benchmark, tables and build/bench/*.json; one alone: make bench-startup"
@@ -63,7 +63,7 @@ test-lab: $(VENV)/.ready
 
 # Unit tests, then lab tests: together they exceed the timeouts of some unit tests.
 test: lint
-	$(BIN)/sovctl lab doctor --install
+	$(BIN)/sovctl lab check --install
 	@$(MAKE) --no-print-directory test-fast
 	@$(MAKE) --no-print-directory test-lab
 
@@ -83,7 +83,7 @@ test-python-%: $(VENV)/.ready $(TEST_PACKAGES_READY)
 	cd build/python-$*/tree && ../venv/bin/python -P -m pytest -m "not lab" -n 2 -q
 
 demo: $(VENV)/.ready
-	$(BIN)/sovctl lab doctor --install
+	$(BIN)/sovctl lab check --install
 	$(BIN)/sovctl lab demo
 
 bench: $(BENCHES)

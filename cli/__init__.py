@@ -1,1 +1,1 @@
-"""The words an operator types. One file per command under `commands/`: parse, call one function, show."""
+"""Command line of sovctl: one file per command, views that format results, and the error handler."""

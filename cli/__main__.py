@@ -1,10 +1,10 @@
-"""`sovctl`, and `python -m sovctl.cli`: loads the words, and runs what was said."""
+"""Entry point of `sovctl` and `python -m sovctl.cli`."""
 
 from sovctl.support.keyboard_interrupt import exit_on_interrupt
 
 
 def main() -> None:
-    """Entry point of the `sovctl` script."""
+    """Run the command line. Ctrl-C during the import of the commands ends the process without a traceback."""
     with exit_on_interrupt():
         from .main import main as run
     run()

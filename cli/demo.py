@@ -1,6 +1,6 @@
-"""The main job from end to end, by the commands a person would type, and one screen at the end.
+"""Runs the steps of `sovctl lab demo`, from `lab up` to a verified report.
 
-Every step is the real `sovctl` in a process of its own; what they print is what the screen is made of.
+Every step runs `sovctl` in a process of its own; its JSON output is the source of the summary (`views/demo.py`).
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from . import output
 
 GATEWAY_URL = "https://10.77.0.21:8443/v1"
 IBAN, EMAIL = "DE89370400440532013000", "anna.schmidt@example.com"
-"""Specimens: the IBAN that Germany's documentation uses, and an address under a name reserved for examples."""
+"""Sample identifiers: the German example IBAN of the IBAN registry, and an address in a reserved domain (RFC 2606)."""
 SENT = f"Please confirm the transfer to {IBAN} and write to {EMAIL} today."
 
 
 @dataclass
 class Demo:
-    """What the last screen shows."""
+    """Results of the steps."""
 
     name: str
     folder: Path
@@ -46,51 +46,51 @@ class Demo:
 
     @property
     def problems(self) -> list[str]:
-        """What is not as it should be; empty when the demo succeeded."""
+        """Failures; empty if the demo succeeded."""
         found = []
         if self.second_plan.get("changes"):
             found.append("the second plan is not empty")
         if any(not is_same for _, _, is_same in self.chats):
-            found.append("a client did not get its own text back")
+            found.append("a client received a text that differs from its own")
         found += [f"{place.hits} raw values in {place.name}" for place in self.places if place.hits]
         found += [f"{place.name} could not be searched" for place in self.places if place.files == 0]
         if any(word in self.verify.get("counts", {}) for word in ("FAIL", "UNKNOWN")):
-            found.append("verify found something that blocks")
+            found.append("verify has verdicts that are FAIL or UNKNOWN")
         if not self.audit_ok:
             found.append("the ledger or the report does not verify")
         return found
 
 
 def run(name: str, folder: Path) -> Demo:
-    """The whole road in a fresh lab. `folder` is made anew; the lab stays up.
+    """Run the demo in a new lab. `folder` is recreated; the lab stays up.
 
     Raises:
-        SovctlError: a step failed; its own words were shown before.
+        SovctlError: a step failed; its message was already printed.
     """
     demo = Demo(name, folder)
     shutil.rmtree(folder, ignore_errors=True)
     site = str(folder / "site.yaml")
-    with _step(demo, "lab", "real nodes, a sovereign cloud outside the wall"):
+    with _step(demo, "lab", "start the nodes, and a cloud outside the firewall"):
         _sovctl("lab", "down", "--name", name)
         _sovctl("lab", "up", "--name", name, "--directory", str(folder))
-    with _step(demo, "plan", "what would change on every node, and why"):
+    with _step(demo, "plan", "list the changes on every node"):
         _sovctl("plan", site)
         demo.first_plan = _plan(folder)
-    with _step(demo, "apply", "canary first; each wave is observed again before the next"):
+    with _step(demo, "apply", "apply in waves; each wave is verified before the next"):
         _sovctl("apply", site, "--yes")
-    with _step(demo, "chat", "the openai client, through the gateway"):
+    with _step(demo, "chat", "send a request through the gateway with the OpenAI client"):
         _chat(demo)
-    with _step(demo, "plan again", "must be empty"):
+    with _step(demo, "plan again", "confirm that the plan is empty"):
         demo.second_plan = _sovctl_json("plan", site)
-    with _step(demo, "verify", "every check, on every node, over ssh"):
+    with _step(demo, "verify", "run every check on every node over SSH"):
         demo.verify = _sovctl_json("verify", site, accept=(0, 1))
-    with _step(demo, "report", "evidence, ledger, proofs"):
+    with _step(demo, "report", "write the report with evidence and proofs"):
         demo.reports = _sovctl_json("report", site)
         done = subprocess.run(
             [*_command(), "audit", "verify", str(folder / ".sovctl")], capture_output=True, check=False
         )
         demo.audit_ok = done.returncode == 0
-    with _step(demo, "search", "for the raw IBAN and e-mail, everywhere"):
+    with _step(demo, "search", "search all files for the IBAN and the e-mail address"):
         values = [IBAN, EMAIL]
         demo.places = [*search_controller(name, folder, values), *search_nodes(name, values)]
     return demo
@@ -110,7 +110,7 @@ def _chat(demo: Demo) -> None:
     bodies = [json.loads(each["body"]) for each in captured if each["kind"] == "http" and each.get("body")]
     texts = [body["messages"][-1]["content"] for body in bodies if body.get("messages")]
     if not texts:
-        raise SovctlError("expected the cloud to have seen the chat, it saw nothing")
+        raise SovctlError("the cloud received no chat request")
     demo.seen_outside = texts[-1]
 
 
@@ -131,14 +131,14 @@ def _sovctl(*arguments: str) -> None:
     output.info(output.style(f"$ sovctl {' '.join(arguments)}", "cyan", sys.stderr))
     done = subprocess.run([*_command(), *arguments], check=False)
     if done.returncode != 0:
-        raise SovctlError(f"sovctl {arguments[0]} ended with {done.returncode}")
+        raise SovctlError(f"sovctl {arguments[0]} exited with code {done.returncode}")
 
 
 def _sovctl_json(*arguments: str, accept: tuple[int, ...] = (0,)) -> Any:
     output.info(output.style(f"$ sovctl {' '.join(arguments)}", "cyan", sys.stderr))
     done = subprocess.run([*_command(), *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode not in accept:
-        raise SovctlError(f"sovctl {arguments[0]} ended with {done.returncode}")
+        raise SovctlError(f"sovctl {arguments[0]} exited with code {done.returncode}")
     return json.loads(done.stdout)
 
 

@@ -1,9 +1,9 @@
-"""The table of arguments and options in every page of docs/commands, generated from the commands themselves.
+"""Generates the tables of arguments and options in docs/commands from the commands.
 
-python -m sovctl.cli.documentation docs/commands     # writes them; a test holds them current
+python -m sovctl.cli.documentation docs/commands     # updates the pages; a test fails if one is outdated
 
-A page has, for each command, the two marks `<!-- options: sovctl plan -->` and `<!-- end of options -->`; what stands
-between them is ours, everything else belongs to whoever writes the page.
+For each command, a page has the two marks `<!-- options: sovctl plan -->` and `<!-- end of options -->`. Only the text
+between the marks is generated.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from sovctl.support.errors import InputError
 from .error_handler import handle_errors
 
 _BLOCK = re.compile(r"<!-- options: (?P<words>[a-z ]+) -->\n.*?<!-- end of options -->", re.DOTALL)
-_LIST = re.compile(r"<list\[(\w+)\]>")  # typer's way of saying "may be given again"
+_LIST = re.compile(r"<list\[(\w+)\]>")  # typer's notation for a repeatable option
 
 
 def commands() -> dict[str, Any]:
-    """Every command that does something, by the words that run it: `sovctl audit verify` and so on, in help's order."""
+    """Return all visible commands by full name (`sovctl audit verify`), in the order of the help."""
     import typer
 
     from .main import app
@@ -33,17 +33,19 @@ def commands() -> dict[str, Any]:
 
 
 def _leaves(words: str, command: Any) -> Iterator[tuple[str, Any]]:
+    if command.hidden:
+        return
     below = getattr(command, "commands", None)
     if below is None:
         yield words, command
         return
     for name, each in below.items():
-        is_default = name == getattr(command, "unless_named", None)
+        is_default = name == getattr(command, "default_command", None)
         yield from _leaves(words if is_default else f"{words} {name}", each)
 
 
 def options(words: str) -> list[tuple[str, str]]:
-    """Arguments and options of a command as `--help` has them: (how it is written, what it means with its default)."""
+    """Return (syntax, meaning with default) of each argument and option of a command, as in `--help`."""
     command = commands()[words]
     context = command.make_context(words, [], resilient_parsing=True)
     records = [each.get_help_record(context) for each in command.params if not each.hidden]
@@ -51,7 +53,7 @@ def options(words: str) -> list[tuple[str, str]]:
 
 
 def table(words: str) -> str:
-    """The options of a command in Markdown; a sentence when there are none."""
+    """Return the options of a command as a Markdown table, or the text `No options.`."""
     rows = [f"| `{left}` | {_cell(right)} |" for left, right in options(words)]
     return "\n".join(["| option | meaning |", "|---|---|", *rows]) if rows else "No options."
 
@@ -60,38 +62,38 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;")
 
 
-def renew(page: str, *, where: str = "") -> str:
-    """A page with its tables made anew.
+def updated(page: str, *, where: str = "") -> str:
+    """Return a page with current tables.
 
     Args:
-        where: the page's name, for messages.
+        where: name of the page, for error messages.
 
     Raises:
-        InputError: a mark names no command.
+        InputError: a mark names an unknown command.
     """
     known = commands()
 
     def block(found: re.Match[str]) -> str:
         words = found["words"]
         if words not in known:
-            raise InputError(f"expected a command, got {words!r}", where=where, hint=f"one of {', '.join(known)}")
+            raise InputError(f"unknown command {words!r}", where=where, hint=f"use one of {', '.join(known)}")
         return f"<!-- options: {words} -->\n{table(words)}\n<!-- end of options -->"
 
     return _BLOCK.sub(block, page)
 
 
 def documented(page: str) -> list[str]:
-    """The commands whose tables a page has."""
+    """Return the commands whose tables a page contains."""
     return [found["words"] for found in _BLOCK.finditer(page)]
 
 
 def main() -> None:
-    """Renew every page of the folder that is named."""
+    """Update all pages in the folder given as argument."""
     with handle_errors():
         if len(sys.argv) != 2:
-            raise InputError("expected a folder", hint="python -m sovctl.cli.documentation docs/commands")
+            raise InputError("missing argument: a folder", hint="python -m sovctl.cli.documentation docs/commands")
         for path in sorted(Path(sys.argv[1]).glob("*.md")):
-            write_atomic(path, renew(path.read_text(), where=str(path)))
+            write_atomic(path, updated(path.read_text(), where=str(path)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""The one door every error leaves through: message, hint, exit code, never a traceback.
+"""Turns every exception of a command into a message, a hint and an exit code.
 
-What is our own mistake is written to a crash file for the report, and says where that is.
+The traceback of an unexpected exception is written to a crash file, whose path is in the message.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from . import output
 
 @contextmanager
 def handle_errors() -> Iterator[None]:
-    """Turn whatever escapes a command into words and an exit code."""
+    """Print exceptions of the block as messages, and exit with their exit code."""
     try:
         yield
     except SpecError as error:
@@ -33,28 +33,28 @@ def handle_errors() -> Iterator[None]:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         output.info("")
-        output.problem("interrupted; nothing is half written, the same command can be run again")
+        output.problem("interrupted; no file was left incomplete, and the command can be repeated")
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read our results has seen enough. What is still in the buffer goes nowhere, so that the interpreter's
-        # own flush at the end does not fail once more.
+        # The reader of standard output has closed it. Discard the buffer, because the interpreter's flush at exit would
+        # fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.OK)
-    except Exception as error:  # noqa: BLE001 - the door: nothing may pass as a traceback
-        if (refused := os_error_message(error)) is not None:
-            output.problem(str(refused), hint=refused.hint)
-            sys.exit(refused.exit_code)
+    except Exception as error:  # noqa: BLE001 - no exception may reach the user as a traceback
+        if (system_error := os_error_message(error)) is not None:
+            output.problem(str(system_error), hint=system_error.hint)
+            sys.exit(system_error.exit_code)
         output.problem(
-            f"our mistake: {type(error).__name__}; {_kept_details()}",
-            hint="please report it with that file; read it first, it may name your hosts",
+            f"internal error: {type(error).__name__}; {_write_crash_file()}",
+            hint="report it with that file; check the file first, because it may contain host names",
         )
         sys.exit(ExitCode.INTERNAL)
 
 
-def _kept_details() -> str:
+def _write_crash_file() -> str:
     try:
         with tempfile.NamedTemporaryFile("w", prefix="sovctl-crash-", suffix=".txt", delete=False) as file:
             traceback.print_exc(file=file)
     except OSError as error:
-        return f"the details could not be kept: {(error.strerror or '').lower()}"
+        return f"the details could not be written: {(error.strerror or '').lower()}"
     return f"the details are in {file.name}"

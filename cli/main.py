@@ -1,7 +1,4 @@
-"""`sovctl`: the words, and nothing else.
-
-Commands live one to a file in `cli/commands/`; each imports what it needs when it runs, so that `--help` stays quick.
-"""
+"""The `sovctl` command: registers the commands of `cli/commands/`, and runs the command line."""
 
 from __future__ import annotations
 
@@ -19,12 +16,21 @@ from sovctl.support.errors import ExitCode
 from . import output
 from .error_handler import handle_errors
 
-# In the order a newcomer meets them.
+# In the order of a first use.
 COMMANDS = ("init", "validate", "plan", "apply", "verify", "report", "size", "catalog", "audit", "gateway", "lab")
 
 
+_RENAMED_OPTIONS = {
+    "--since": "--old-size",
+    "--skip-bad-rows": "--skip-invalid-rows",
+    "--overlap": "--grace-period",
+    "--valid-for": "--expires-in",
+    "--renew": "--new-key",
+}
+
+
 class _Escaped(Exception):
-    """Carries through typer what the door has words for, and typer would only make an exit code of."""
+    """Wraps an exception that typer would turn into an exit code, so that `handle_errors` receives it."""
 
     def __init__(self, error: BaseException) -> None:
         super().__init__()
@@ -39,7 +45,7 @@ def _escape() -> Iterator[None]:
         raise _Escaped(error) from None
 
 
-class _Words(TyperGroup):
+class _RootGroup(TyperGroup):
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _escape():
             return super().make_context(*args, **kwargs)
@@ -51,13 +57,13 @@ class _Words(TyperGroup):
 
 app = typer.Typer(
     name="sovctl",
-    cls=_Words,
+    cls=_RootGroup,
     rich_markup_mode=None,
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-    help="Sovereign on-prem LLM deployment: from one site.yaml to a verified estate and a report an auditor can check.",
+    help="Sovereign on-prem LLM deployment: from one site.yaml to a verified site and an auditable report.",
     epilog="Start with: sovctl init --preset lab  ·  then: sovctl plan site.yaml  ·  docs: docs/README.md",
 )
 
@@ -83,14 +89,17 @@ for _name in COMMANDS:
     importlib.import_module(f"sovctl.cli.commands.{_name}").register(app)
 
 
-# Typer may bring its own copy of click: the base of its usage errors is found, not imported.
+# Typer may vendor its own copy of click, so the base class of its usage errors cannot be imported by name.
 UsageProblem: Any = next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException")
 
 
 def _show_usage(error: Any) -> None:
-    """A wrong word or option, in the manner of every other error."""
+    """Print a usage error in the format of all other errors."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
+        return
+    if (option := getattr(error, "option_name", "")) in _RENAMED_OPTIONS:
+        output.problem(f"option {option} was renamed", hint=f"use {_RENAMED_OPTIONS[option]}")
         return
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "sovctl"
@@ -99,13 +108,13 @@ def _show_usage(error: Any) -> None:
 
 
 def main() -> None:
-    """Run what was said."""
+    """Run the command of the process arguments, and exit."""
     output.prepare()
     command = typer.main.get_command(app)
     with handle_errors():
         try:
             result = command(standalone_mode=False)
-            sys.stdout.flush()  # a reader that went away is noticed here, not by the interpreter after us
+            sys.stdout.flush()  # raises BrokenPipeError here rather than in the interpreter's flush at exit
         except _Escaped as escaped:
             raise escaped.error from None
         except typer.Abort:

@@ -1,8 +1,8 @@
-"""All output goes through here: results to standard output, everything else to standard error.
+"""Output of all commands: results to standard output, messages to standard error.
 
-Rules: colours only on a terminal and never under NO_COLOR; progress only on a terminal, plain lines elsewhere;
-`--json` prints one JSON document and nothing else on standard output; no capital at the start of a message, no full
-stop at its end.
+- Colours and progress appear only on a terminal, and colours not if NO_COLOR is set (https://no-color.org).
+- `--json` prints one JSON document, and nothing else, on standard output.
+- A message starts in lower case and has no full stop.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ VERDICT_STYLES = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "UNKNOWN": "
 
 
 def prepare() -> None:
-    """Make the standard streams fit to be written to, whatever the shell, cron or an old terminal left of them.
+    """Make the standard streams writable.
 
-    What is closed becomes /dev/null, so that neither a message fails nor a file of ours gets the number of a stream;
-    what a terminal has no character for is shown as its code.
+    A closed stream becomes /dev/null, so that no opened file receives its descriptor. A character that the terminal's
+    encoding lacks is printed as an escape sequence.
     """
     for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
@@ -39,38 +39,38 @@ def prepare() -> None:
 
 
 def has_colour(stream: Any = None) -> bool:
-    """True when `stream` (standard output by default) is a terminal and NO_COLOR is unset or empty."""
+    """Return True if `stream` (default: standard output) is a terminal and NO_COLOR is unset or empty."""
     stream = stream or sys.stdout
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def style(text: str, name: str, stream: Any = None) -> str:
-    """`text` in one of the names of `_STYLES`, where the stream can show it."""
+    """Return `text` in a style of `_STYLES` if `stream` has colour, else unchanged."""
     return f"\x1b[{_STYLES[name]}m{text}\x1b[0m" if has_colour(stream) else text
 
 
 def line(text: str = "") -> None:
-    """One line of result."""
+    """Print one line of the result."""
     sys.stdout.write(text + "\n")
 
 
 def info(text: str) -> None:
-    """One line for the person, not for the pipe; lost where nobody can read it, which changes no exit code."""
+    """Print one line to standard error. A write error is ignored."""
     with contextlib.suppress(OSError):
         sys.stderr.write(text + "\n")
         sys.stderr.flush()
 
 
 def document(value: Any) -> None:
-    """One JSON document, keys sorted, as the whole result."""
+    """Print the result as one JSON document with sorted keys."""
     sys.stdout.write(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, widest: int | None = None) -> None:
-    """Columns as wide as their content; the last one is cut, with an ellipsis, at the terminal's edge.
+    """Print a table. On a terminal, lines are cut at its width.
 
     Args:
-        widest: total width; the terminal's when it is one, else unlimited.
+        widest: total width in characters; None: the width of the terminal, unlimited elsewhere.
     """
     body = [[str(cell) for cell in row] for row in rows]
     widths = [max([len(h), *(len(row[i]) for row in body)]) for i, h in enumerate(headings)]
@@ -88,19 +88,19 @@ def _coloured_verdict(text: str) -> str:
 
 
 def problem(message: str, *, hint: str = "") -> None:
-    """An error, with the one thing to try."""
+    """Print an error and its hint."""
     info(f"{style('sovctl:', 'red', sys.stderr)} {message}")
     if hint:
         info(f"{style('hint:', 'cyan', sys.stderr)} {hint}")
 
 
 def can_ask() -> bool:
-    """True when a person can answer: both input and messages are a terminal."""
+    """Return True if standard input and standard error are terminals."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def progress(text: str) -> None:
-    """What is happening now: one line that is written over on a terminal that can, nothing elsewhere."""
+    """Print the current step, replacing the line before. Prints nothing if standard error is not a terminal."""
     if _can_write_over():
         width = shutil.get_terminal_size().columns - 1
         sys.stderr.write(f"\r\x1b[K{text[:width]}")
@@ -108,7 +108,7 @@ def progress(text: str) -> None:
 
 
 def progress_done() -> None:
-    """Clear the line of `progress`."""
+    """Erase the line of `progress`."""
     if _can_write_over():
         sys.stderr.write("\r\x1b[K")
         sys.stderr.flush()

@@ -1,1 +1,1 @@
-"""Evidence, the ledger that keeps it, and the reports an auditor can verify offline."""
+"""Evidence records, the ledger that protects them, and reports that an auditor can verify offline."""

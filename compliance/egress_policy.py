@@ -1,17 +1,18 @@
-"""A table of what may leave: rows over entity, tenant and route. Which row decides, and what is wrong with it; pure.
+"""The egress policy: a table of actions by entity type, tenant and route. Pure.
 
-Rows stand from general to specific, and the last one that applies decides. A table in which that could be read in two
-ways is refused, so the last row that applies is always the most specific one too:
+Rows are ordered from general to specific, and the last applicable row decides. An ambiguous table is rejected, so the
+last applicable row is also the most specific one:
 
-- a row that is wider than one above it stands too low, and one that stands twice is a mistake or a contradiction;
-- two rows that meet in a cell, neither of them inside the other, must agree there, or a row below settles the cell;
-- a row that decides no cell is dead;
-- on a route without a cloud nothing leaves, so a row applies there only when it names the route, and can only block.
+- A row may not be wider than a row above it, and no row may occur twice.
+- Two rows that overlap without one containing the other must have the same action, unless a later row decides the
+  overlap.
+- Every row must decide at least one cell.
+- On a route without a cloud, a row applies only if it names the route, and its action must be `block`.
 
-An entity is a kind (`TAX_ID`) or one rule of it (`TAX_ID/DE_TAX_ID`). An empty dimension of a row means everything.
+An entity is an entity type (`TAX_ID`) or one rule of it (`TAX_ID/DE_TAX_ID`). An empty dimension of a row means all.
 
     table = table_of(policy, {"assistant": True}, where="policy")
-    table.problems(kinds=["PERSON", "IBAN"])                                 # [] when it can be read in one way only
+    table.problems(kinds=["PERSON", "IBAN"])                                 # [] if the table is unambiguous
     table.deciding("PERSON", tenant="retail", route="assistant").action      # "on-prem"
 """
 
@@ -25,23 +26,23 @@ from typing import Any, Protocol
 from sovctl.support.errors import Problem
 
 BLOCK = "block"
-"""The only action that means something where nothing leaves."""
-_OTHER = ""  # stands for all tenants that no row names, or for all routes; no name is empty
+"""The only action allowed on a route without a cloud."""
+_OTHER = ""  # represents all tenants without a row, or all routes; names cannot be empty
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row. Actions are words: what they do is the business of whoever acts on them."""
+    """One row. The table does not interpret actions, except `block`."""
 
     where: str
-    """Its place in the file, such as `policy.rules[0]`."""
+    """Path in the file, such as `policy.rules[0]`."""
     action: str
     entities: frozenset[str] = frozenset()
     tenants: frozenset[str] = frozenset()
     routes: frozenset[str] = frozenset()
 
     def is_inside(self, other: Row) -> bool:
-        """True when it speaks of nothing that `other` does not speak of as well."""
+        """Return True if `other` applies to every cell that this row applies to."""
         return (
             (not other.entities or (bool(self.entities) and all(_has(other.entities, each) for each in self.entities)))
             and (not other.tenants or (bool(self.tenants) and self.tenants <= other.tenants))
@@ -51,51 +52,51 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows from general to specific; the first one names nothing and so applies to everything."""
+    """Rows from general to specific. The first row has no conditions and applies to all cells."""
 
     rows: Sequence[Row]
     routes: Sequence[str] = ()
-    """Those with a cloud."""
+    """Routes with a cloud."""
     inner_routes: Sequence[str] = ()
-    """Those without one."""
+    """Routes without a cloud."""
 
     def deciding(self, entity: str, *, tenant: str, route: str) -> Row:
-        """The row that decides a cell: the last one that applies.
+        """Return the row that decides a cell: the last applicable one.
 
         Args:
-            entity: a kind, or `KIND/RULE`.
+            entity: an entity type, or `TYPE/RULE`.
         """
         return last(self.rows_for(tenant, route), entity)
 
     def rows_for(self, tenant: str, route: str) -> list[Row]:
-        """The rows that apply to a tenant on a route."""
+        """Return the rows that apply to a tenant on a route."""
         return [row for row in self.rows if _is_of(row, tenant) and self._is_on(row, route)]
 
     def tenants(self) -> list[str]:
-        """Every tenant that a row names, sorted."""
+        """Return all tenants named in rows, sorted."""
         return sorted({each for row in self.rows for each in row.tenants})
 
     def entities(self) -> list[str]:
-        """Every `KIND/RULE` that a row names, sorted."""
+        """Return all `TYPE/RULE` named in rows, sorted."""
         return sorted({each for row in self.rows for each in row.entities if "/" in each})
 
     def problems(self, *, kinds: Sequence[str]) -> list[Problem]:
-        """Everything that lets the table be read in two ways.
+        """Return every ambiguity of the table.
 
         Args:
-            kinds: all there are.
+            kinds: all entity types.
         """
         found = [*self._idle(), *self._misplaced()]
-        return found or [*self._unsettled(kinds)]  # that assumes wider rows above narrower ones
+        return found or [*self._ambiguous(kinds)]  # requires that wider rows precede narrower ones
 
     def _idle(self) -> Iterator[Problem]:
         for row in self.rows:
             for route in sorted(row.routes.intersection(self.inner_routes)):
                 if row.action != BLOCK:
                     yield Problem(
-                        f"expected {BLOCK} on route {route}, got {row.action}: it names no cloud, so nothing leaves",
+                        f"expected {BLOCK} on route {route}, got {row.action}: the route has no cloud",
                         where=row.where,
-                        hint=f"leave {route} out",
+                        hint=f"remove {route} from the row",
                     )
 
     def _misplaced(self) -> Iterator[Problem]:
@@ -104,18 +105,18 @@ class Table:
                 if not above.is_inside(row):
                     continue
                 if not row.is_inside(above):
-                    message = f"expected rows from general to specific, got one that is wider than {above.where}"
+                    message = f"expected rows from general to specific, got a row wider than {above.where}"
                     hint = f"move it above {above.where}"
                 elif row.action == above.action:
-                    message, hint = f"expected every row once, got the one of {above.where} again", "remove one"
+                    message, hint = f"duplicate of {above.where}", "remove one of the two"
                 else:
-                    message = f"expected {above.action} as in {above.where}, got {row.action} for the same"
+                    message = f"expected {above.action} as in {above.where}, got {row.action} for the same cells"
                     hint = "remove one of the two"
                 yield Problem(message, where=row.where, hint=hint)
                 break
 
-    def _unsettled(self, kinds: Sequence[str]) -> Iterator[Problem]:
-        """Cells with two answers, then rows that decide none."""
+    def _ambiguous(self, kinds: Sequence[str]) -> Iterator[Problem]:
+        """Yield cells with two actions, then rows that decide no cell."""
         rows = self.rows
         disputed: dict[tuple[int, int], str] = {}  # by the numbers of two rows, the lower one first
         alive = {rows[0].where}
@@ -130,19 +131,19 @@ class Table:
         for (lower, upper), cell in sorted(disputed.items()):
             row, other = rows[lower], rows[upper]
             yield Problem(
-                f"expected one answer for {cell}, got {row.action} here and {other.action} in {other.where}",
+                f"ambiguous for {cell}: {row.action} here, {other.action} in {other.where}",
                 where=row.where,
-                hint="below both, add a row for exactly what they share",
+                hint="after both, add a row for their overlap",
             )
         for row in rows:
             if self.routes and row.where not in alive:
-                message = "expected a row that decides something, got one that rows below it replace everywhere"
-                yield Problem(message, where=row.where, hint="remove it, or what replaces it")
+                message = "the row has no effect, because later rows override it everywhere"
+                yield Problem(message, where=row.where, hint="remove it, or the later rows")
 
     def _axes(self, kinds: Sequence[str]) -> list[list[tuple[int, str]]]:
-        """Of every dimension: the rows that apply, as a bit mask, with one name that they apply to.
+        """Return for every dimension: bit masks of the applicable rows, each with one example name.
 
-        Names with the same rows behave the same, so that a large table has few cells.
+        Names with the same applicable rows are merged, so that a large table has few cells.
         """
         axes: list[tuple[list[str], Callable[[Row, str], bool]]] = [
             ([*kinds, *self.entities()], lambda row, entity: _has(row.entities, entity)),
@@ -162,15 +163,15 @@ class Table:
 
 
 class PolicyRule(Protocol):
-    """A further row as a file has it; an empty list means everything."""
+    """A rule of the policy in a settings file. An empty list means all."""
 
     @property
     def entities(self) -> Collection[str]:
-        """Kinds and `KIND/RULE`."""
+        """Entity types and `TYPE/RULE`."""
 
     @property
     def tenants(self) -> Collection[str]:
-        """Names."""
+        """Tenant names."""
 
     @property
     def routes(self) -> Collection[str]:
@@ -178,11 +179,11 @@ class PolicyRule(Protocol):
 
     @property
     def action(self) -> str:
-        """What to do."""
+        """Action of the row."""
 
 
 class Policy(Protocol):
-    """A policy as a file has it: site.yaml and gateway.yaml use the same words."""
+    """The policy in a settings file; site.yaml and gateway.yaml have the same keys."""
 
     @property
     def default(self) -> str:
@@ -190,19 +191,19 @@ class Policy(Protocol):
 
     @property
     def entities(self) -> Mapping[Any, str]:
-        """Action by kind."""
+        """Action by entity type."""
 
     @property
     def rules(self) -> Sequence[PolicyRule]:
-        """Further rows."""
+        """Rules, from general to specific."""
 
 
 def table_of(policy: Policy, has_cloud: Mapping[str, bool], *, where: str) -> Table:
-    """The table of a policy.
+    """Return the table of a policy.
 
     Args:
-        has_cloud: by route.
-        where: its place in the file.
+        has_cloud: whether a route has a cloud, by route.
+        where: path of the policy in the file.
     """
     rows = [Row(f"{where}.default", policy.default)]
     rows += [Row(f"{where}.entities.{kind}", policy.entities[kind], frozenset({kind})) for kind in policy.entities]
@@ -221,7 +222,7 @@ def table_of(policy: Policy, has_cloud: Mapping[str, bool], *, where: str) -> Ta
 
 
 def last(rows: Sequence[Row], entity: str) -> Row:
-    """The row that decides an entity, of the rows that apply to its tenant and route."""
+    """Return the row that decides an entity, given the rows that apply to its tenant and route."""
     return next(row for row in reversed(rows) if _has(row.entities, entity))
 
 

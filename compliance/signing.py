@@ -1,9 +1,9 @@
-"""Ed25519 keys: who signed what.
+"""Ed25519 keys and signatures.
 
-A `SigningKey` lives in one PKCS#8 PEM file of mode 0600, made on demand, and prints as nothing but its key id. A
-`VerifyKey` is its public half; as text it is a C2SP *vkey* (`name+hash+base64`, https://c2sp.org/signed-note), which
-is what an auditor keeps. A key signs two kinds of message that can never be taken for each other: signed notes
-(`ledger/note.py`) and documents, which carry a prefix of their own.
+A `SigningKey` is stored in one PKCS#8 PEM file of mode 0600, created on demand; its `repr` shows the key id only. A
+`VerifyKey` is its public half. Its text form is a C2SP *vkey* (`name+hash+base64`, https://c2sp.org/signed-note), which
+an auditor keeps. A key signs two kinds of messages: signed notes (`ledger/note.py`), and documents, whose prefix
+distinguishes them from notes.
 
     key = load_or_create(state / "keys" / "ledger.key")
     signature = sign_document(plan, key)  # {"keyid": ..., "sig": ...}
@@ -33,20 +33,20 @@ from sovctl.support.errors import InputError, SovctlError
 ED25519 = 0x01  # signature type byte, C2SP signed-note v1.0.0, "Signature types"
 COSIGNATURE = 0x04  # timestamped Ed25519 checkpoint cosignature, same table
 
-# No note text starts with this line: a checkpoint starts with its origin, a cosignature with `cosignature/v1`.
+# Not the first line of any note: a checkpoint starts with its origin, a cosignature with `cosignature/v1`.
 _DOCUMENT_PREFIX = b"sovctl document v1\n"
 
 
 class BadSignature(SovctlError):
-    """A signature does not belong to this key and this content."""
+    """The signature is invalid for this key and content."""
 
 
 @dataclass(frozen=True)
 class VerifyKey:
-    """The public half of a key: checks, never signs."""
+    """A public key."""
 
     raw: bytes
-    """32 bytes, RFC 8032."""
+    """Encoded public key, 32 bytes (RFC 8032)."""
 
     @property
     def keyid(self) -> str:
@@ -54,28 +54,28 @@ class VerifyKey:
         return hashlib.sha256(self.raw).hexdigest()
 
     def verify(self, message: bytes, signature: bytes) -> None:
-        """Return when `signature` is this key's over `message`.
+        """Verify the signature of `message`.
 
         Raises:
-            BadSignature: it is not.
+            BadSignature: `signature` is invalid.
         """
         try:
             Ed25519PublicKey.from_public_bytes(self.raw).verify(signature, message)
         except (InvalidSignature, ValueError):
-            raise BadSignature(f"expected a signature by key {self.keyid[:16]}, got another") from None
+            raise BadSignature(f"expected a signature by key {self.keyid[:16]}, got an invalid one") from None
 
     def note_key_id(self, name: str, *, kind: int = ED25519) -> bytes:
-        """The four bytes that name this key in a signature line (C2SP signed-note, "Signatures")."""
+        """Return the 4-byte key id of signature lines (C2SP signed-note, "Signatures")."""
         return hashlib.sha256(name.encode() + b"\n" + bytes([kind]) + self.raw).digest()[:4]
 
     def vkey(self, name: str, *, kind: int = ED25519) -> str:
-        """This key as C2SP verifier key text, such as `example.com/foo+530d903a+Aekye...`."""
+        """Return the C2SP verifier key text, such as `example.com/foo+530d903a+Aekye...`."""
         material = base64.b64encode(bytes([kind]) + self.raw).decode()
         return f"{checked_key_name(name)}+{self.note_key_id(name, kind=kind).hex()}+{material}"
 
 
 class SigningKey:
-    """A private key. Its `repr` shows the key id only; the key itself is never printed."""
+    """A private key. Its `repr` shows the key id only."""
 
     def __init__(self, private: Ed25519PrivateKey) -> None:
         self._private = private
@@ -85,34 +85,34 @@ class SigningKey:
 
     @classmethod
     def generate(cls) -> SigningKey:
-        """A new key from the operating system's random source."""
+        """Return a new key from the random source of the operating system."""
         return cls(Ed25519PrivateKey.generate())
 
     def __repr__(self) -> str:
         return f"SigningKey(keyid={self.public.keyid[:16]}, private=hidden)"
 
     def sign(self, message: bytes) -> bytes:
-        """The 64-byte Ed25519 signature over `message`."""
+        """Return the Ed25519 signature of `message`, 64 bytes."""
         return self._private.sign(message)
 
     def verify(self, message: bytes, signature: bytes) -> None:
-        """Like `VerifyKey.verify`."""
+        """Verify a signature with the public key; see `VerifyKey.verify`."""
         self.public.verify(message, signature)
 
     def pem(self) -> bytes:
-        """PKCS#8 PEM, unencrypted: for a file of mode 0600 and nothing else."""
+        """Return the key as unencrypted PKCS#8 PEM, for a file of mode 0600."""
         return self._private.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
 
 
 def load_or_create(path: Path) -> SigningKey:
-    """The key in `path`; a new one is written there, mode 0600, when the file is absent.
+    """Load the key in `path`, or create it with mode 0600 if the file is absent.
 
-    Two processes that start together get the same key: the file appears whole, and only once.
+    Creation is atomic: processes that start concurrently load the same key.
 
     Raises:
-        InputError: others can read the file, or it is no Ed25519 private key in PKCS#8 PEM.
+        InputError: readable by others, or not an Ed25519 private key in PKCS#8 PEM.
     """
     if not path.exists():
         _create(path)
@@ -120,10 +120,10 @@ def load_or_create(path: Path) -> SigningKey:
 
 
 def load(path: Path) -> SigningKey:
-    """The key in `path`.
+    """Load the key in `path`.
 
     Raises:
-        InputError: absent, readable by group or others, or no Ed25519 private key in PKCS#8 PEM.
+        InputError: absent, readable by group or others, or not an Ed25519 private key in PKCS#8 PEM.
     """
     try:
         content = path.read_bytes()
@@ -132,24 +132,24 @@ def load(path: Path) -> SigningKey:
         raise InputError(f"cannot read the private key: {error.strerror}", where=str(path)) from error
     if mode & 0o077:
         raise InputError(
-            f"expected a private key that only its owner can read (0600), got {mode:04o}",
+            f"private key is readable by others (mode {mode:04o})",
             where=str(path),
-            hint=f"chmod 600 {path}",
+            hint=f"run `chmod 600 {path}`",
         )
     try:
         key = serialization.load_pem_private_key(content, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise InputError("expected an Ed25519 private key in PKCS#8 PEM, got something else", where=str(path))
+        raise InputError("not an Ed25519 private key in PKCS#8 PEM", where=str(path))
     return SigningKey(key)
 
 
 def parse_vkey(text: str, *, kind: int = ED25519) -> tuple[str, VerifyKey]:
-    """The name and key in C2SP verifier key text.
+    """Parse C2SP verifier key text into name and key.
 
     Raises:
-        InputError: it is not one, or its hash belongs to another key.
+        InputError: not a verifier key, or its hash does not match the key.
     """
     name, _, rest = text.strip().partition("+")
     key_id, _, material = rest.partition("+")
@@ -159,23 +159,23 @@ def parse_vkey(text: str, *, kind: int = ED25519) -> tuple[str, VerifyKey]:
         decoded = b""
     if len(decoded) != 33 or decoded[0] != kind:
         raise InputError(
-            "expected a verifier key (name+hash+base64 of a type byte and 32 bytes), got something else",
-            hint="use the .vkey file that sovctl wrote beside the log or the report",
+            "expected a verifier key (name+hash+base64 of a type byte and 32 bytes)",
+            hint="use the .vkey file in the folder of the ledger or the report",
         )
     key = VerifyKey(decoded[1:])
     if key.note_key_id(checked_key_name(name), kind=kind).hex() != key_id:
         raise InputError(
             f"expected the verifier key's hash {key.note_key_id(name, kind=kind).hex()}, got {key_id[:16]!r}",
-            hint="the file was altered, or copied in part",
+            hint="copy the file again; it was altered or is incomplete",
         )
     return name, key
 
 
 def checked_key_name(name: str) -> str:
-    """`name` when a signed note may carry it: not empty, no white space, no plus sign.
+    """Return `name` if it is a valid key name: not empty, no white space, no plus sign.
 
     Raises:
-        InputError: it may not.
+        InputError: the name is invalid.
     """
     if not name or "+" in name or name != "".join(name.split()) or not name.isprintable():
         raise InputError(f"expected a key name without spaces or '+', got {name[:80]!r}")
@@ -183,16 +183,16 @@ def checked_key_name(name: str) -> str:
 
 
 def sign_document(value: Any, key: SigningKey) -> dict[str, str]:
-    """`{"keyid", "sig"}` over the canonical JSON of `value`; the signature as standard base64."""
+    """Sign the canonical JSON of `value`. Returns `{"keyid", "sig"}`, the signature in standard base64."""
     signature = key.sign(_DOCUMENT_PREFIX + canonical_json(value))
     return {"keyid": key.public.keyid, "sig": base64.b64encode(signature).decode()}
 
 
 def verify_document(value: Any, signature: Mapping[str, str], key: VerifyKey) -> None:
-    """Return when `signature`, as `sign_document` made it, is this key's over `value`.
+    """Verify a signature of `sign_document` over `value`.
 
     Raises:
-        BadSignature: altered content, altered signature or another key.
+        BadSignature: the content, the signature or the key differs.
     """
     keyid = str(signature.get("keyid", ""))
     if keyid != key.keyid:
@@ -200,12 +200,12 @@ def verify_document(value: Any, signature: Mapping[str, str], key: VerifyKey) ->
     try:
         raw = decode_base64(str(signature.get("sig", "")))
     except ValueError:
-        raise BadSignature("expected a base64 signature, got something else") from None
+        raise BadSignature("the signature is not valid base64") from None
     key.verify(_DOCUMENT_PREFIX + canonical_json(value), raw)
 
 
 def _create(path: Path) -> None:
-    """Write a new key under a name of its own, then link it into place: whole or not at all, and never twice."""
+    """Write a new key to a temporary file and link it to `path`, so that creation is atomic."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600 from the start
     try:
@@ -216,7 +216,7 @@ def _create(path: Path) -> None:
         try:
             os.link(temporary, path)
         except FileExistsError:
-            return  # somebody else was first; theirs is the key
+            return  # another process created the key first
         sync_folder(path.parent)
     finally:
         Path(temporary).unlink()

@@ -1,4 +1,4 @@
-"""The five verdicts. Not measured is never healthy."""
+"""The five verdicts of a check."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What a check says of one target.
+    """Result of a check on one target.
 
-    UNKNOWN means that it was not, or could not be, measured; it blocks like FAIL and never counts as passed. N/A is
-    only for what the probe positively says the target does not have.
+    UNKNOWN: the target was not measured, or could not be; it blocks like FAIL. N/A: the probe reported that the target
+    does not have the checked component.
     """
 
     PASS = "PASS"
@@ -20,5 +20,5 @@ class Verdict(StrEnum):
 
     @property
     def blocks(self) -> bool:
-        """True when admission, an apply wave or a release must stop here."""
+        """Whether this verdict stops an apply wave and fails `sovctl verify`."""
         return self in (Verdict.FAIL, Verdict.UNKNOWN)

@@ -1,1 +1,1 @@
-"""Code without domain knowledge: errors, canonical JSON, strict YAML, atomic files, threads."""
+"""Code without domain knowledge: errors with exit codes, canonical JSON, strict YAML, atomic files, worker threads."""

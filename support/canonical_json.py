@@ -1,7 +1,6 @@
-"""One byte string for one value: RFC 8785 canonical JSON and its SHA-256, and base64 that has one spelling only.
+"""RFC 8785 canonical JSON, SHA-256 digests, and canonical base64.
 
-Everything that is bound by a digest (plans, facts, records, reports) goes through here, so that two runs over the
-same state give the same bytes.
+Plans, facts, records and reports are encoded with this module, so that equal values have equal bytes and digests.
 """
 
 from __future__ import annotations
@@ -15,34 +14,34 @@ import rfc8785
 
 
 def canonical_json(value: Any) -> bytes:
-    """The RFC 8785 form of plain values (dict, list, str, int, float, bool, None)."""
+    """Return the RFC 8785 encoding of plain values (dict, list, str, int, float, bool, None)."""
     encoded: bytes = rfc8785.dumps(value)
     return encoded
 
 
 def digest(value: Any) -> str:
-    """SHA-256 over the canonical JSON of `value`, as 64 lower-case hex digits."""
+    """Return the SHA-256 of the canonical JSON of `value`, 64 lower-case hex digits."""
     return hashlib.sha256(canonical_json(value)).hexdigest()
 
 
 def sha256_hex(data: bytes | str) -> str:
-    """SHA-256 of bytes (text as UTF-8), as 64 lower-case hex digits."""
+    """Return the SHA-256 of bytes, or of text in UTF-8, 64 lower-case hex digits."""
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
 def decode_base64(text: str) -> bytes:
-    """The bytes of standard base64 in its one canonical spelling.
+    """Decode canonical standard base64.
 
-    Python's decoder ignores the unused bits of the last digit, so that several texts mean the same bytes; in a signed
-    text that would let a changed character go unseen.
+    Python's decoder ignores the unused bits of the last digit, so several texts decode to the same bytes. In a signed
+    text, a changed character would then not be detected.
 
     Raises:
-        ValueError: another alphabet, wrong padding, or unused bits that are not zero.
+        ValueError: another alphabet, wrong padding, or unused bits other than zero.
     """
     try:
         data = base64.b64decode(text, validate=True)
     except binascii.Error:
-        raise ValueError("expected base64, got something else") from None
+        raise ValueError("invalid base64") from None
     if base64.b64encode(data).decode() != text:
-        raise ValueError("expected base64 in its canonical spelling, got another")
+        raise ValueError("base64 is not in canonical form")
     return data

@@ -1,8 +1,6 @@
-"""Errors a person can act on, and the exit code each one ends with.
+"""Errors with a message, a location, a hint and an exit code.
 
-Every error names what was wrong, where the user wrote it, and one thing to try. Messages start in lower case, state
-both sides ("expected ..., got ...") and never hold a secret or personal data. This module is the lowest in the house,
-so that `cli`, `engine` and `gateway` share one family.
+Messages start in lower case, have no full stop, and contain no secrets or personal data.
 
     raise SpecError("expected 1 to 8, got 16", where="site.yaml: pools[0].tensor_parallel_size", hint="use 8")
 """
@@ -13,27 +11,27 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What a script may rely on. Documented in docs/exit-codes.md."""
+    """Exit codes of all commands. Documented in docs/exit-codes.md."""
 
     OK = 0
-    FAILURE = 1  # the command ran and its answer is "no": a check failed, an apply failed, a ledger is damaged
-    CHANGES = 2  # `sovctl plan --detailed-exitcode`: there is something to change
-    BAD_INPUT = 3  # site.yaml, an option or a file is wrong; nothing was touched
-    UNREACHABLE = 4  # a node does not answer, or refuses our key
-    STALE = 5  # the plan no longer describes the site, or was altered
-    BUSY = 6  # another sovctl holds the lock
-    MISSING = 7  # this machine lacks something that the command needs: a tool, a right, room on the disk
-    INTERNAL = 70  # our mistake; EX_SOFTWARE of sysexits.h
+    FAILURE = 1  # the command ran with a negative result: a check failed, an apply failed, a ledger is damaged
+    CHANGES = 2  # `sovctl plan --detailed-exitcode`: the plan has changes
+    BAD_INPUT = 3  # site.yaml, an option or a file is invalid; nothing was changed
+    UNREACHABLE = 4  # a node does not answer, or rejects the SSH key
+    STALE = 5  # the site changed after the plan, or the plan file was altered
+    BUSY = 6  # another sovctl process holds the lock
+    MISSING = 7  # this machine lacks a tool, a permission or disk space
+    INTERNAL = 70  # internal error; EX_SOFTWARE of sysexits.h
     INTERRUPTED = 130  # Ctrl-C: 128 + SIGINT
 
 
 class SovctlError(Exception):
-    """Base of every error shown to a person.
+    """Base of all errors that are shown to the user.
 
     Args:
-        message: what is wrong, both sides of it, lower case, no full stop.
-        hint: one thing to try.
-        where: the place as the user wrote it, such as "site.yaml: pools[0].model".
+        message: the problem, in lower case, without full stop.
+        hint: one action for the user.
+        where: location of the problem, such as "site.yaml: pools[0].model".
     """
 
     exit_code = ExitCode.FAILURE
@@ -49,49 +47,49 @@ class SovctlError(Exception):
 
 
 class InputError(SovctlError):
-    """A file or an option cannot be used as it stands."""
+    """A file or an option is invalid."""
 
     exit_code = ExitCode.BAD_INPUT
 
 
 class NodeUnreachable(SovctlError):
-    """A node does not answer, or refuses us."""
+    """A node does not answer, or rejects the login."""
 
     exit_code = ExitCode.UNREACHABLE
 
 
 class PlanStale(SovctlError):
-    """The plan no longer describes what would happen."""
+    """The site changed after the plan was made."""
 
     exit_code = ExitCode.STALE
 
 
 class PlanTampered(PlanStale):
-    """The plan file is not what `sovctl plan` wrote."""
+    """The plan file differs from the output of `sovctl plan`."""
 
 
 class Busy(SovctlError):
-    """Somebody else is changing this site."""
+    """Another process is changing the site."""
 
     exit_code = ExitCode.BUSY
 
 
 class MissingTool(SovctlError):
-    """This machine lacks something that the command needs."""
+    """This machine lacks a requirement of the command."""
 
     exit_code = ExitCode.MISSING
 
 
 class Problem(SovctlError):
-    """One line of a `SpecError`: a place, what is wrong there, a remedy. Never raised alone."""
+    """One problem of a `SpecError`. Not raised on its own."""
 
 
 class SpecError(InputError):
-    """Everything wrong with a site.yaml, or another file that people write, at once.
+    """All problems of a site.yaml, or of another file written by the user.
 
     Args:
-        problems: in the order of the file.
-        what: the file, in words.
+        problems: all problems, in the order of the file.
+        what: description of the file for the message.
     """
 
     def __init__(self, problems: list[Problem], *, what: str = "the site description") -> None:

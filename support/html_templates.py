@@ -1,4 +1,4 @@
-"""Templates of pages that need nothing from anywhere; every value in them is escaped.
+"""HTML templates without external resources. All values are escaped.
 
 page_template("report", "report.html.j2").render(document=document)
 """
@@ -14,7 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
 @cache
 def page_template(folder: str, name: str) -> Template:
-    """The template `name` in that folder of ours."""
+    """Return the template `name` of a folder of `templates/`."""
     environment = Environment(
         loader=FileSystemLoader(Path(str(files("sovctl"))) / "templates" / folder),
         autoescape=True,

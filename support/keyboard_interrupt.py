@@ -1,7 +1,7 @@
-"""Ctrl-C while modules load: nothing has begun, and a traceback through libraries helps nobody.
+"""Exit without a traceback on Ctrl-C during imports.
 
 with exit_on_interrupt():
-    from sovctl.gateway.server import serve
+    from sovctl.gateway.runtime.server import serve
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def exit_on_interrupt() -> Iterator[None]:
-    """Let Ctrl-C end the process at once, as the system does it; a shell sees 130.
+    """Restore the system default of SIGINT for the block: Ctrl-C ends the process, and a shell reports exit code 130.
 
-    Who ignores the signal, or has taken it, keeps that.
+    A process that ignores SIGINT, or has its own handler, keeps that.
     """
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

@@ -1,6 +1,6 @@
-"""What the machine refuses is no mistake in the code: the place and the system's words are enough.
+"""Converts errors of the operating system to errors with a path, a reason and a hint.
 
-os_error_message(PermissionError(13, "Permission denied", "/etc/x"))  # "/etc/x: permission denied by the system"
+os_error_message(PermissionError(13, "Permission denied", "/etc/x"))  # "/etc/x: permission denied"
 """
 
 from __future__ import annotations
@@ -10,23 +10,23 @@ import os
 
 from .errors import InputError, MissingTool, SovctlError
 
-_MISNAMED = frozenset({errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EBUSY, errno.ENAMETOOLONG, errno.ELOOP})
+_WRONG_PATH = frozenset({errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.EBUSY, errno.ENAMETOOLONG, errno.ELOOP})
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM})
-_WITHOUT_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENOMEM})
-_ROOM = "make room or give access, then run the same command again"
-_NAME = "name another place for it"
+_NO_RESOURCE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENOMEM})
+_HINT_RESOURCE = "free space or grant access, then repeat the command"
+_HINT_PATH = "use another path"
 
 
 def os_error_message(error: BaseException) -> SovctlError | None:
-    """An error of the machine in words for a person; None for any other error."""
-    if isinstance(error, FileNotFoundError) and error.filename is None:  # only getcwd(2) names no file
-        return InputError("expected a folder to work in, got one that is gone", hint="cd to one that exists")
-    if not isinstance(error, OSError) or error.errno not in _MISNAMED | _FORBIDDEN | _WITHOUT_ROOM:
+    """Return the error to show for an `OSError` with a known cause; None for other exceptions."""
+    if isinstance(error, FileNotFoundError) and error.filename is None:  # only getcwd(2) has no file name
+        return InputError("the working folder does not exist any more", hint="cd to an existing folder")
+    if not isinstance(error, OSError) or error.errno not in _WRONG_PATH | _FORBIDDEN | _NO_RESOURCE:
         return None
-    kind = MissingTool if error.errno in _WITHOUT_ROOM else InputError
-    place = error.filename2 or error.filename  # of a rename, the place that was meant and not the draft
+    kind = MissingTool if error.errno in _NO_RESOURCE else InputError
+    place = error.filename2 or error.filename  # of a rename: the target, not the temporary file
     return kind(
-        f"this machine refuses: {os.strerror(error.errno).lower()}",
+        os.strerror(error.errno).lower(),
         where=str(place) if place else "",
-        hint=_NAME if error.errno in _MISNAMED else _ROOM,
+        hint=_HINT_PATH if error.errno in _WRONG_PATH else _HINT_RESOURCE,
     )

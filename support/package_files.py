@@ -1,4 +1,4 @@
-"""Paths of the files that sovctl is installed with, such as roles and lock files."""
+"""Paths of the installed data files of sovctl, such as roles and lock files."""
 
 from __future__ import annotations
 

@@ -1,15 +1,12 @@
-"""Random bytes for ids, nonces and data keys: the system's own, fetched 4 KiB at a time.
+"""Random bytes for ids, nonces and data keys, read from the operating system 4 KiB at a time.
 
-A system call for each id costs more than all else that is done with it, and lets another thread have the interpreter.
-Here each byte comes from `os.urandom`, is handed out once, to one caller, and is overwritten where it was kept; each
-thread and each forked child has bytes of its own.
+A system call per id is slow and releases the interpreter lock. Every byte comes from `os.urandom`, is returned once,
+and is then overwritten in the buffer. Each thread and each forked child has its own buffer.
 
     request_id = random_bytes(16).hex()
 
-This is as safe as the system call: the bytes are the very same ones, nothing is derived or stretched, and nobody who
-can't read this process's memory, where our keys are anyway, learns any of them sooner. One difference is left: when a
-machine is restored twice from one snapshot of its memory, both copies hand out the same bytes until these are used
-up. Hence keys that live long, in files or around other keys, are made with `os.urandom` itself.
+Difference from a system call per id: if a machine is restored twice from one memory snapshot, both copies return the
+same buffered bytes. Long-lived keys (key files, wrapping keys) therefore use `os.urandom` directly.
 """
 
 from __future__ import annotations
@@ -19,14 +16,14 @@ import threading
 from collections.abc import Callable
 from io import SEEK_CUR, BytesIO
 
-_FETCHED_BYTES = 4096  # some 30 requests' worth
+_FETCHED_BYTES = 4096  # about 30 requests
 
 
 class Entropy(threading.local):
-    """Random bytes, fetched ahead.
+    """Buffered random bytes.
 
     Args:
-        fetch: returns so many random bytes; an argument for tests.
+        fetch: returns the given number of random bytes; replaced in tests.
     """
 
     def __init__(self, fetch: Callable[[int], bytes] = os.urandom) -> None:
@@ -34,17 +31,17 @@ class Entropy(threading.local):
         self.reset_after_fork()
 
     def reset_after_fork(self) -> None:
-        """Forget what was fetched; in a child after fork."""
+        """Discard the buffer. Called in a child process after fork."""
         self._fetched = BytesIO()
 
     def take(self, size: int) -> bytes:
-        """So many random bytes, which nobody else got or gets.
+        """Return `size` random bytes that are not returned to any other caller.
 
         Raises:
-            ValueError: less than none.
+            ValueError: negative size.
         """
         if size < 0:
-            raise ValueError(f"expected 0 bytes or more, got the negative number {size}")
+            raise ValueError(f"expected at least 0 bytes, got {size}")
         if size > _FETCHED_BYTES:
             return self._fetch(size)
         fetched = self._fetched

@@ -1,4 +1,4 @@
-"""Reads what must not be printed: keys and tokens from files. Errors name the file, never its content."""
+"""Reads keys and tokens from files. Error messages contain the path only."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ KEY_BYTES = 32  # AES-256, HMAC-SHA-256
 
 
 def read_key(path: Path) -> bytes:
-    """A key of `KEY_BYTES` bytes, written as hex.
+    """Read a key of `KEY_BYTES` bytes in hex.
 
     Raises:
-        InputError: absent, readable by group or others, or not such a key.
+        InputError: absent, readable by group or others, or not a key.
     """
     return parse_key(read_secret(path), where=str(path))
 
 
 def parse_key(text: str, *, where: str) -> bytes:
-    """A key of `KEY_BYTES` bytes from its hex digits.
+    """Parse a key of `KEY_BYTES` bytes in hex.
 
     Args:
-        where: whence the text comes, for the error.
+        where: source of the text, for the error message.
 
     Raises:
-        InputError: not such a key.
+        InputError: not a key.
     """
     try:
         key = bytes.fromhex(text)
@@ -34,27 +34,27 @@ def parse_key(text: str, *, where: str) -> bytes:
         key = b""
     if len(key) != KEY_BYTES:
         raise InputError(
-            f"expected {2 * KEY_BYTES} hex digits, got something else",
+            f"expected {2 * KEY_BYTES} hex digits",
             where=where,
-            hint=f"openssl rand -hex {KEY_BYTES} makes one",
+            hint=f"create one with `openssl rand -hex {KEY_BYTES}`",
         )
     return key
 
 
 def read_api_key(path: Path) -> str:
-    """What an upstream is shown in a header.
+    """Read an API key that is sent in a header.
 
     Raises:
-        InputError: as for `read_secret`, or nothing that a header can hold.
+        InputError: see `read_secret`; or not one line of printable ASCII.
     """
     key = read_secret(path)
     if not (key.isascii() and key.isprintable()):
-        raise InputError("expected a key in one line of ASCII, got something else", where=str(path))
+        raise InputError("expected one line of printable ASCII", where=str(path))
     return key
 
 
 def read_secret(path: Path) -> str:
-    """Text that only its owner can read, without the space around it.
+    """Read a file of mode 0600, and strip surrounding white space.
 
     Raises:
         InputError: absent, empty, or readable by group or others.
@@ -64,13 +64,13 @@ def read_secret(path: Path) -> str:
         mode = stat.S_IMODE(path.stat().st_mode)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise InputError(f"expected a readable secret, got: {reason}", where=str(path)) from error
+        raise InputError(f"unreadable secret: {reason}", where=str(path)) from error
     if mode & 0o077:
         raise InputError(
-            f"expected a secret that only its owner can read (0600), got {mode:04o}",
+            f"secret file is readable by others (mode {mode:04o})",
             where=str(path),
-            hint=f"chmod 600 {path}",
+            hint=f"run `chmod 600 {path}`, and replace the secret",
         )
     if not text:
-        raise InputError("expected a secret, got an empty file", where=str(path))
+        raise InputError("the secret file is empty", where=str(path))
     return text

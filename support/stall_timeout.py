@@ -1,12 +1,12 @@
-"""How long a disk or a database may say nothing: whoever waits on it hears that it hangs, and who comes next at once.
+"""Detects a stalled disk or database.
 
     stall_timeout = StallTimeout(30.0)
-    stall_timeout.on_hung = fail_all_who_wait
-    stall_timeout.begin(loop)                # work is handed over
-    stall_timeout.end()                      # it came back, well or not
+    stall_timeout.on_hung = fail_all_pending_calls
+    stall_timeout.begin(loop)                # an operation begins
+    stall_timeout.end()                      # the operation has ended, with or without an error
 
-What was handed over goes on: nobody knows whether it will be done, and it must not be handed over twice. Until it comes
-back, `is_hung` says that more of it would only wait. One timer serves many pieces of work.
+After the timeout, pending calls fail, and new calls fail immediately while `is_hung` is True. The stalled operation is
+not cancelled and must not be repeated, because it may still succeed. One timer serves many operations.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ import asyncio
 from collections.abc import Callable
 
 DISK_TIMEOUT_S = 30.0
-"""Seconds that a piece of work may take. A disk that is merely busy takes one or two, one that hangs never answers, and
-proxies before a server give up after 60 (guess, 2026-11)."""
+"""Seconds that an operation may take. A busy disk answers within 2 s; reverse proxies time out after 60 s
+(guess, 2026-11)."""
 HUNG = "the disk has not answered for a while"
 
 
 class StallTimeout:
-    """Watches one piece of work at a time.
+    """Watches one operation at a time.
 
     Args:
-        timeout_s: seconds that it may take.
-        on_change: called with True when work hangs, and with False when it came back after all.
+        timeout_s: seconds that an operation may take.
+        on_change: called with True when an operation stalls, and with False when it ends after all.
     """
 
     def __init__(
         self, timeout_s: float = DISK_TIMEOUT_S, *, on_change: Callable[[bool], None] = lambda _: None
     ) -> None:
         self.is_hung = False
-        """True from `on_hung` on until the work came back."""
+        """Whether the current operation has exceeded the timeout."""
         self.on_hung: Callable[[], None] = lambda: None
         self.timeout_s = timeout_s
         self._on_change = on_change
@@ -41,20 +41,20 @@ class StallTimeout:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Work begins."""
+        """Start the timeout of an operation."""
         self._loop, self._began = loop, loop.time()
         if self._timer is None:
             self._timer = loop.call_later(self.timeout_s, self._check)
 
     def end(self) -> None:
-        """It came back."""
+        """End the timeout; the operation has ended."""
         self._began = None
         if self.is_hung:
             self.is_hung = False
             self._on_change(False)
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Cancel the timer."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -1,7 +1,6 @@
-"""One thread that owns a file or a connection; coroutines hand it work and wait.
+"""A thread that owns a file or a connection, and runs functions for coroutines one after another.
 
-Like an executor with one thread, at a third of its cost for each piece of work: a queue, and one call back into the
-event loop.
+It costs a third of the CPU time of an executor with one thread: one queue, and one callback into the event loop.
 
     thread = WorkerThread("vault writer", closed=partial(VaultFailed, "expected an open vault, got a closed one"))
     await thread.run(file.write, batch)
@@ -18,16 +17,16 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 _Result = TypeVar("_Result")
-Then = Callable[[Any, Exception | None], None]
-"""What is called in the event loop with a result, or with what was raised."""
-_Work = tuple[Callable[..., Any], tuple[Any, ...], asyncio.AbstractEventLoop, Then]
+Callback = Callable[[Any, Exception | None], None]
+"""Called in the event loop with the result, or with the exception."""
+_Work = tuple[Callable[..., Any], tuple[Any, ...], asyncio.AbstractEventLoop, Callback]
 
 
 class WorkerThread:
-    """Runs what it is given, one after another.
+    """Runs functions one after another.
 
     Args:
-        closed: makes the error for who comes after the end.
+        closed: returns the exception of calls after `close`.
     """
 
     def __init__(self, name: str, *, closed: Callable[[], Exception]) -> None:
@@ -38,49 +37,51 @@ class WorkerThread:
         self.is_closed = False
 
     def run(self, function: Callable[..., _Result], *args: Any) -> asyncio.Future[_Result]:
-        """What the function returns or raises; it runs to its end even if the caller gives up.
+        """Run a function. It runs to its end even if the caller is cancelled.
 
         Raises:
-            Exception: the thread has ended.
+            Exception: the exception of `closed`, after `close`.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[_Result] = loop.create_future()
-        self.submit(loop, partial(_settle, future), function, *args)
+        self.submit(loop, partial(_resolve, future), function, *args)
         return future
 
-    def submit(self, loop: asyncio.AbstractEventLoop, then: Then, function: Callable[..., Any], *args: Any) -> None:
-        """`run` for who needs no future: `then` is called in the event loop.
+    def submit(
+        self, loop: asyncio.AbstractEventLoop, callback: Callback, function: Callable[..., Any], *args: Any
+    ) -> None:
+        """Run a function, and call `callback` in the event loop with its result.
 
         Raises:
-            Exception: the thread has ended.
+            Exception: the exception of `closed`, after `close`.
         """
         if self.is_closed:
             raise self._closed()
-        self._queue.put((function, args, loop, then))
+        self._queue.put((function, args, loop, callback))
 
     def close(self) -> None:
-        """Finish what waits and end."""
+        """Run the queued functions, and end the thread."""
         self.is_closed = True
         self._queue.put(None)
         self._thread.join()
 
     def _serve(self) -> None:
         while (work := self._queue.get()) is not None:
-            function, args, loop, then = work
+            function, args, loop, callback = work
             result, error = None, None
             try:
                 result = function(*args)
-            except Exception as caught:  # noqa: BLE001 - the caller must hear of it, whatever it is
+            except Exception as caught:  # noqa: BLE001 - passed to the caller
                 error = caught
             try:
-                loop.call_soon_threadsafe(then, result, error)
-            except RuntimeError:  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(callback, result, error)
+            except RuntimeError:  # the loop is closed
                 continue
 
 
-def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
+def _resolve(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
     if future.done():
-        return  # the caller gave up
+        return  # the caller was cancelled
     if error is None:
         future.set_result(result)
     else:

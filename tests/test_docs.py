@@ -51,7 +51,7 @@ def test_every_command_has_a_page_of_its_own_name() -> None:
 def test_a_page_has_every_option_of_its_commands(page: Path) -> None:
     mine = {words for words in COMMANDS_BY_WORDS if words.split()[1] == page.stem}
     assert set(reference.documented(page.read_text())) == mine
-    assert reference.renew(page.read_text()) == page.read_text(), "python -m sovctl.cli.documentation docs/commands"
+    assert reference.updated(page.read_text()) == page.read_text(), "python -m sovctl.cli.documentation docs/commands"
 
 
 @pytest.mark.parametrize("words", COMMANDS_BY_WORDS)
@@ -68,8 +68,8 @@ def test_help_of_every_command_has_an_example(words: str) -> None:
 
 
 def test_a_mark_for_a_command_that_is_not_is_refused() -> None:
-    with pytest.raises(InputError, match="expected a command, got 'sovctl plann'"):
-        reference.renew("<!-- options: sovctl plann -->\n<!-- end of options -->\n")
+    with pytest.raises(InputError, match="unknown command 'sovctl plann'"):
+        reference.updated("<!-- options: sovctl plann -->\n<!-- end of options -->\n")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

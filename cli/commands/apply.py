@@ -1,4 +1,4 @@
-"""`sovctl apply`: carry out the saved plan."""
+"""`sovctl apply`: apply the saved plan."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ EPILOG = """Examples: sovctl apply site.yaml  ·  sovctl apply site.yaml --yes  
 
 
 def register(app: typer.Typer) -> None:
-    """Add the word to `sovctl`."""
+    """Add the command to `sovctl`."""
     app.command(epilog=EPILOG)(apply)
 
 
 def apply(
-    site: Path = typer.Argument(Path("site.yaml"), help="The site description whose plan is carried out."),
-    state: Path | None = typer.Option(None, "--state", help="State folder; .sovctl beside the site file if not given."),
-    yes: bool = typer.Option(False, "--yes", "-y", help="Do not ask."),
-    resume: bool = typer.Option(False, "--resume", help="Go on with an apply that did not finish."),
-    as_json: bool = typer.Option(False, "--json", help="The outcome as one JSON document."),
+    site: Path = typer.Argument(Path("site.yaml"), help="Path of site.yaml."),
+    state: Path | None = typer.Option(None, "--state", help="State folder; default: .sovctl next to SITE."),
+    yes: bool = typer.Option(False, "--yes", "-y", help="Apply without confirmation."),
+    resume: bool = typer.Option(False, "--resume", help="Continue an apply that did not finish."),
+    as_json: bool = typer.Option(False, "--json", help="Print the result as one JSON document."),
 ) -> None:
-    """Carry out exactly what the saved plan says, canary first; refuses a plan that no longer holds."""
+    """Apply the saved plan in waves. Fails if the site changed after it was made."""
     from sovctl.engine.apply.run import Progress
-    from sovctl.engine.apply.run import apply as carry_out
+    from sovctl.engine.apply.run import apply as apply_plan
     from sovctl.engine.site.site import Site
     from sovctl.support.errors import InputError
 
@@ -37,8 +37,8 @@ def apply(
     output.info(f"plan {plan.sha256[:12]} of {plan.created}: {summary(plan)}")
     if not yes:
         if not output.can_ask():
-            raise InputError("expected --yes where there is no terminal to ask on")
-        if not typer.confirm("carry it out?", err=True):
+            raise InputError("no terminal to ask for confirmation", hint="add --yes")
+        if not typer.confirm("apply this plan?", err=True):
             raise typer.Exit
     started = time.monotonic()
 
@@ -49,7 +49,7 @@ def apply(
             else f"[{time.monotonic() - started:5.0f} s] {output.style(step.text, 'bold')}"
         )
 
-    outcome = carry_out(opened, shown_sha256=plan.sha256, resume=resume, report=report)
+    outcome = apply_plan(opened, shown_sha256=plan.sha256, resume=resume, report=report)
     if as_json:
         output.document(
             {
@@ -61,6 +61,5 @@ def apply(
         )
     else:
         output.line(
-            f"done: {outcome.done} changes in {outcome.seconds:.0f} s, each observed again; prove it with: "
-            f"sovctl verify {site}"
+            f"applied and verified {outcome.done} changes in {outcome.seconds:.0f} s; next: sovctl verify {site}"
         )

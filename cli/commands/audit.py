@@ -1,4 +1,4 @@
-"""`sovctl audit`: is what the site says about itself still what was signed?"""
+"""`sovctl audit`: verify ledgers, evidence and reports."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,24 +12,28 @@ from . import audit_witness
 
 
 def register(app: typer.Typer) -> None:
-    """Add the word to `sovctl`."""
-    group = typer.Typer(no_args_is_help=True, help="Check ledgers, evidence and reports; let a witness remember them.")
+    """Add the command to `sovctl`."""
+    group = typer.Typer(
+        no_args_is_help=True, help="Verify ledgers, evidence and reports; exchange checkpoints with a witness."
+    )
     app.add_typer(group, name="audit")
     audit_witness.register(group)
 
     @group.command(epilog="Example: sovctl audit verify .sovctl --checkpoint kept/checkpoint --key kept/log.vkey")
     def verify(
         target: Annotated[
-            Path, typer.Argument(metavar="TARGET", help="A report's folder, a site's state or folder, or a ledger.")
+            Path, typer.Argument(metavar="TARGET", help="Folder of a report, of a site, of its state, or of a ledger.")
         ] = Path(),
-        ledger: Annotated[Path | None, typer.Option(help="A ledger's folder, instead of TARGET.")] = None,
+        ledger: Annotated[Path | None, typer.Option(help="Folder of a ledger, instead of TARGET.")] = None,
         checkpoint: Annotated[
-            list[Path] | None, typer.Option(help="A checkpoint you kept: its file, or a report. May be given again.")
+            list[Path] | None, typer.Option(help="Checkpoint kept outside the site: its file, or a report. Repeatable.")
         ] = None,
-        key: Annotated[Path | None, typer.Option(help="The ledger's public key (.vkey) as you kept it.")] = None,
+        key: Annotated[
+            Path | None, typer.Option(help="Public key (.vkey) of the ledger, kept outside the site.")
+        ] = None,
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     ) -> None:
-        """Find flipped bytes, cut tails, restored backups, altered evidence and reports that say something else."""
+        """Verify the ledger, evidence and reports of a site, and list every inconsistency."""
         from sovctl.compliance.audit.inputs import read_checkpoint, read_key
         from sovctl.compliance.audit.ledger import audit_ledger
         from sovctl.compliance.audit.site import audit
@@ -47,6 +51,6 @@ def register(app: typer.Typer) -> None:
                 for text in dict.fromkeys(texts):
                     output.line(f"{label:7}  {shown(text)}")
             count = len(result.findings)
-            output.line("OK: nothing found" if not count else f"NOT OK: {count} finding{'s' if count > 1 else ''}")
+            output.line("OK: no findings" if not count else f"NOT OK: {count} finding{'s' if count > 1 else ''}")
         if result.findings:
             raise typer.Exit(ExitCode.FAILURE)

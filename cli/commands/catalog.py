@@ -1,4 +1,4 @@
-"""`sovctl catalog`: what is known of models, GPUs and platforms, and who says so."""
+"""`sovctl catalog`: models, GPUs and platforms, with units and sources."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,14 +10,16 @@ from sovctl.support.errors import ExitCode, InputError
 from .. import output
 
 _PARTS = ("models", "gpus", "platforms", "scalable-units")
-_WIDEST_VALUE = 60  # characters of a column; what is longer stands below the table
+_WIDEST_VALUE = 60  # characters of a column; longer values are printed below the table
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Site = Annotated[Path | None, typer.Option("--site", metavar="SITE", help="With the entries of this site.yaml's own.")]
+Site = Annotated[
+    Path | None, typer.Option("--site", metavar="SITE", help="Include the catalogue entries of this site.yaml.")
+]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the word to `sovctl`."""
-    group = typer.Typer(no_args_is_help=True, help="Models, GPUs and platforms, every figure with its source.")
+    """Add the command to `sovctl`."""
+    group = typer.Typer(no_args_is_help=True, help="Show models, GPUs and platforms; every figure has its source.")
     app.add_typer(group, name="catalog")
     group.command("list", epilog="Example: sovctl catalog list models --json")(list_entries)
     group.command("show", epilog="Example: sovctl catalog show B200-SXM")(show_entry)
@@ -25,11 +27,11 @@ def register(app: typer.Typer) -> None:
 
 
 def list_entries(
-    part: Annotated[str, typer.Argument(metavar="[PART]", help=f"One of {', '.join(_PARTS)}; all if not given.")] = "",
+    part: Annotated[str, typer.Argument(metavar="[PART]", help=f"One of {', '.join(_PARTS)}; default: all.")] = "",
     site: Site = None,
     as_json: Json = False,
 ) -> None:
-    """Every entry at a glance; below it how well it is known, since when, and from where."""
+    """List the entries with their kind of source, date and source."""
     from sovctl.engine.catalog.listing import summaries
 
     if part and part not in _PARTS:
@@ -47,11 +49,11 @@ def list_entries(
 
 
 def show_entry(
-    name: Annotated[str, typer.Argument(metavar="ID", help="Of a model, GPU, platform or scalable unit.")],
+    name: Annotated[str, typer.Argument(metavar="ID", help="Id of a model, GPU, platform or scalable unit.")],
     site: Site = None,
     as_json: Json = False,
 ) -> None:
-    """Every figure of one entry: value, unit, kind, date, source."""
+    """Show every figure of one entry: value, unit, kind of source, date, source."""
     from sovctl.engine.catalog import listing
     from sovctl.support.suggestions import nearest_few
 
@@ -59,8 +61,8 @@ def show_entry(
     entry = listing.find(catalog, name)
     if entry is None:
         near = nearest_few(name, [each for part in listing.entries(catalog).values() for each in part])
-        hint = f"did you mean {' or '.join(near)}?" if near else "sovctl catalog list"
-        raise InputError(f"expected an entry of the catalogue, got {name!r}", hint=hint)
+        hint = f"did you mean {' or '.join(near)}?" if near else "list the ids with `sovctl catalog list`"
+        raise InputError(f"no catalogue entry {name!r}", hint=hint)
     rows = listing.rows_of(entry)
     if as_json:
         output.document(
@@ -81,7 +83,7 @@ def show_entry(
 
 
 def check(site: Site = None, as_json: Json = False) -> None:
-    """Count every model's parameters from its shape, and compare with what its maker publishes (within 3 %)."""
+    """Compare the parameter count computed from each model's shape with the published one (tolerance 3 %)."""
     from sovctl.engine.catalog.parameters import TOLERANCE, deviation
 
     found = {name: deviation(model) for name, model in _catalog(site).models.items()}
@@ -89,10 +91,12 @@ def check(site: Site = None, as_json: Json = False) -> None:
     if as_json:
         output.document({"tolerance": TOLERANCE, "deviation": found, "wrong": wrong})
     else:
-        rows = [(n, "not countable" if d is None else f"{d * 100:+.2f} %") for n, d in found.items()]
-        output.table(("MODEL", "SHAPE AGAINST PUBLISHED"), rows)
+        rows = [(n, "cannot be computed" if d is None else f"{d * 100:+.2f} %") for n, d in found.items()]
+        output.table(("MODEL", "COMPUTED AGAINST PUBLISHED"), rows)
         counted = sum(each is not None for each in found.values())
-        output.line(f"{counted} of {len(found)} models counted, {len(wrong)} off by more than {TOLERANCE * 100:.0f} %")
+        output.line(
+            f"{counted} of {len(found)} models computed, {len(wrong)} differ by more than {TOLERANCE * 100:.0f} %"
+        )
     if wrong:
         raise typer.Exit(ExitCode.FAILURE)
 

@@ -1,4 +1,4 @@
-"""`sovctl init`: a commented site.yaml to start from."""
+"""`sovctl init`: write a commented site.yaml."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,16 +9,18 @@ from .. import output
 
 
 def register(app: typer.Typer) -> None:
-    """Add the word to `sovctl`."""
+    """Add the command to `sovctl`."""
 
     @app.command(epilog="Example: sovctl init branch --preset bank-hybrid")
     def init(
-        folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to; made when absent.")] = Path(),
-        preset: Annotated[str, typer.Option(help="Which site to start from; see --list.")] = "lab",
-        list_presets: Annotated[bool, typer.Option("--list", help="Say what each preset shows.")] = False,
-        force: Annotated[bool, typer.Option("--force", help="Replace a site.yaml that is there.")] = False,
+        folder: Annotated[
+            Path, typer.Argument(metavar="DIR", help="Folder of the new site.yaml; created if absent.")
+        ] = Path(),
+        preset: Annotated[str, typer.Option(help="Preset to start from; see --list.")] = "lab",
+        list_presets: Annotated[bool, typer.Option("--list", help="List the presets with a description.")] = False,
+        force: Annotated[bool, typer.Option("--force", help="Replace an existing site.yaml.")] = False,
     ) -> None:
-        """Write a commented site.yaml, and the schema that editors complete it with."""
+        """Write a commented site.yaml, and the JSON schema for editors."""
         from sovctl.engine.validation import presets as presets
 
         if list_presets:

@@ -1,4 +1,4 @@
-"""`sovctl plan`: what would change, and why; nothing is touched."""
+"""`sovctl plan`: show what `sovctl apply` would change, and why. Changes nothing on the nodes."""
 
 from __future__ import annotations
 
@@ -16,33 +16,37 @@ EPILOG = """Examples: sovctl plan site.yaml  ·  sovctl plan --node n1 --details
 
 
 def register(app: typer.Typer) -> None:
-    """Add the word to `sovctl`."""
+    """Add the command to `sovctl`."""
     app.command(epilog=EPILOG)(plan)
 
 
 def plan(
-    site: Path = typer.Argument(Path("site.yaml"), help="The site description."),
-    state: Path | None = typer.Option(None, "--state", help="State folder; .sovctl beside the site file if not given."),
+    site: Path = typer.Argument(Path("site.yaml"), help="Path of site.yaml."),
+    state: Path | None = typer.Option(None, "--state", help="State folder; default: .sovctl next to SITE."),
     facts: Path | None = typer.Option(
-        None, "--facts", help="Plan from captures in this folder instead of asking the nodes; nothing is saved."
+        None, "--facts", help="Plan from captures in this folder instead of the nodes; the plan is not saved."
     ),
-    out: Path | None = typer.Option(None, "--out", help="Save the plan here as well."),
-    no_save: bool = typer.Option(False, "--no-save", help="Show it only; the saved plan stays as it is."),
-    node: str | None = typer.Option(None, "--node", help="Show only this node's changes; the plan is of all."),
-    details: bool = typer.Option(False, "--details", help="Every changed key with before and after."),
-    as_json: bool = typer.Option(False, "--json", help="The whole plan as one JSON document."),
+    out: Path | None = typer.Option(None, "--out", help="Also save the plan to this file."),
+    no_save: bool = typer.Option(False, "--no-save", help="Do not replace the saved plan."),
+    node: str | None = typer.Option(
+        None, "--node", help="Show only the changes of this node; the plan covers all nodes."
+    ),
+    details: bool = typer.Option(False, "--details", help="Show every changed key with its old and new value."),
+    as_json: bool = typer.Option(False, "--json", help="Print the plan as one JSON document."),
     detailed_exitcode: bool = typer.Option(
-        False, "--detailed-exitcode", help="Exit 2 instead of 0 when there is something to change."
+        False, "--detailed-exitcode", help="Exit with 2 instead of 0 if the plan has changes."
     ),
 ) -> int:
-    """Observe every node, compare with site.yaml, and show and save what would change, in which order and why."""
+    """Compare every node with site.yaml. Show and save the changes, their order and reasons."""
     from sovctl.engine.plan import file
     from sovctl.engine.site.site import Site
 
     from ..views.plan import show_plan
 
     if facts is not None and out is not None:
-        raise InputError("expected --facts or --out, got both", hint="only a plan of observed nodes is ever saved")
+        raise InputError(
+            "--facts and --out exclude each other", hint="remove --facts: a plan from captures cannot be saved"
+        )
     opened = Site.open(site, state=state, touches_nodes=facts is None)
     names = [each.name for _, each in opened.spec.nodes()]
     if node is not None and node not in names:
@@ -64,7 +68,7 @@ def plan(
     else:
         show_plan(made, only=node, details=details)
         if facts is not None:
-            output.info("planned from captures; nothing was saved and nothing can be applied from it")
+            output.info("planned from captures; the plan was not saved and cannot be applied")
         elif made.changes and not no_save:
-            output.info(f"saved to {opened.state.plan_file}; carry it out with: sovctl apply {site}")
+            output.info(f"saved to {opened.state.plan_file}; apply it with: sovctl apply {site}")
     return ExitCode.CHANGES if detailed_exitcode and made.changes else ExitCode.OK

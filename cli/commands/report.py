@@ -1,4 +1,4 @@
-"""`sovctl report`: what the evidence says, for people and for machines, checkable without us."""
+"""`sovctl report`: write the evidence report, which can be verified without sovctl."""
 
 import shlex
 from pathlib import Path
@@ -10,20 +10,20 @@ from .. import output
 
 
 def register(app: typer.Typer) -> None:
-    """Add the word to `sovctl`."""
+    """Add the command to `sovctl`."""
 
     @app.command(epilog="Example: sovctl report site.yaml  ·  then: sovctl audit verify .sovctl")
     def report(
         site: Annotated[
-            Path | None, typer.Argument(metavar="[SITE]", help="site.yaml, or its folder; not needed with --state.")
+            Path | None, typer.Argument(metavar="[SITE]", help="site.yaml, or its folder; optional with --state.")
         ] = None,
-        state: Annotated[Path | None, typer.Option(help="State folder; beside site.yaml unless given.")] = None,
-        run: Annotated[str | None, typer.Option(help="Run of `sovctl verify`; the newest unless given.")] = None,
-        pack: Annotated[str | None, typer.Option(help="Framework; every one that site.yaml names otherwise.")] = None,
-        waivers: Annotated[Path | None, typer.Option(help="YAML of waivers and attestations.")] = None,
+        state: Annotated[Path | None, typer.Option(help="State folder; default: .sovctl next to site.yaml.")] = None,
+        run: Annotated[str | None, typer.Option(help="Run id of `sovctl verify`; default: the newest.")] = None,
+        pack: Annotated[str | None, typer.Option(help="Control framework; default: all listed in site.yaml.")] = None,
+        waivers: Annotated[Path | None, typer.Option(help="YAML file of waivers and attestations.")] = None,
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     ) -> None:
-        """Write the evidence report of a run: HTML and JSON, with proofs and a verifier of one file."""
+        """Write the evidence report of a run as HTML and JSON, with proofs and a standalone verifier."""
         from datetime import UTC, datetime
 
         from sovctl import __version__
@@ -43,12 +43,12 @@ def register(app: typer.Typer) -> None:
         site_file = site_file / "site.yaml" if site_file.is_dir() else site_file
         paths = SiteState.beside(site_file, state)
         subject, packs = None, ["nist-800-53-moderate"]
-        if site or state is None:  # never a site.yaml that merely happens to lie here
+        if site or state is None:  # with --state alone, ignore a site.yaml in the working folder
             spec = spec_file.load(site_file).spec
             subject = Subject(spec.site.name, spec.site.jurisdiction, spec.site.placement.value)
             packs = spec.compliance.packs
         if not paths.ledger.is_dir():
-            raise InputError("expected evidence, got none", where=str(paths.root), hint="run `sovctl verify` first")
+            raise InputError("no evidence found", where=str(paths.root), hint="run `sovctl verify` first")
         origin = LedgerReader(paths.ledger).checkpoint.origin
         loaded = [
             load_pack(builtin_pack(name), known_checks=KNOWN_CHECKS, former_ids=FORMER_IDS)
@@ -57,7 +57,7 @@ def register(app: typer.Typer) -> None:
         exceptions = load_exceptions(waivers, packs=loaded, former_ids=FORMER_IDS) if waivers else None
         now = datetime.now(UTC)
         key = load(paths.keys / "ledger.key")
-        # The site's lock too: a verify that runs must find the ledger free when it ends, or what it saw is lost.
+        # The site's lock too: a running verify needs the ledger at its end, and would lose its evidence.
         with paths.exclusive("report"), Ledger.open(paths.ledger, origin=origin, key=key) as ledger:
             reports = [
                 publish(
@@ -85,12 +85,17 @@ def register(app: typer.Typer) -> None:
             return
         for waiver in exceptions.waivers if exceptions else ():
             if not waiver.counts_on(now.date()):
-                output.info(f"waiver {waiver.id} counts from {waiver.approved} to {waiver.expires}, not today")
+                output.info(
+                    f"waiver {waiver.id} is not in effect today: valid from {waiver.approved} to {waiver.expires}"
+                )
         for each in reports:
             output.line(f"{each.document['pack']['title']}: {each.document['summary']['sentence']}")
             if each.document["simulated"]:
                 output.line(
-                    output.style("SIMULATED: evidence from stand-in hardware, nothing about a real site", "yellow")
+                    output.style(
+                        "SIMULATED: the evidence comes from simulated hardware and proves nothing about a real site",
+                        "yellow",
+                    )
                 )
             command = ("python3", each.folder / "verify_report.py", each.folder, "--key", paths.ledger / "log.vkey")
             output.line(f"report  {each.folder / 'report.html'}")

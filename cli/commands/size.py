@@ -1,4 +1,4 @@
-"""`sovctl size`: whether the pools of a site carry its workload, and why; nothing is touched."""
+"""`sovctl size`: compute whether the pools of a site can serve its workload, and explain the result."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .. import output
 from . import size_calibrate
 
 EPILOG = """Examples: sovctl size site.yaml  ·  sovctl size --explain chat
-  ·  sovctl size --what-if 'workload[chat].users=3000'  ·  exit code 1 when a pool cannot carry its workload"""
+  ·  sovctl size --what-if 'workload[chat].users=3000'  ·  exit code 1 if a pool cannot serve its workload"""
 
 
 def register(app: typer.Typer) -> None:
-    """Add the word to `sovctl`."""
+    """Add the command to `sovctl`."""
     group = typer.Typer(
-        cls=_SiteUnlessNamed,
-        help="Reckon what each pool of a site carries; hold that to measurements. `sovctl size SITE` is `sovctl size "
-        "site SITE`, whose options `sovctl size site --help` lists.",
+        cls=_DefaultsToSite,
+        help="Compute the capacity of each pool, or calibrate the model. `sovctl size SITE` is short for "
+        "`sovctl size site SITE`; for its options see `sovctl size site --help`.",
         epilog=EPILOG,
     )
     app.add_typer(group, name="size")
@@ -31,30 +31,32 @@ def register(app: typer.Typer) -> None:
     size_calibrate.register(group)
 
 
-class _SiteUnlessNamed(TyperGroup):
+class _DefaultsToSite(TyperGroup):
     """`sovctl size site.yaml` is `sovctl size site site.yaml`."""
 
-    unless_named = "site"
+    default_command = "site"
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         named = args[:1] and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        parsed: list[str] = super().parse_args(ctx, args if named else [self.unless_named, *args])
+        parsed: list[str] = super().parse_args(ctx, args if named else [self.default_command, *args])
         return parsed
 
 
 def size(
-    site: Path = typer.Argument(Path("site.yaml"), help="The site description."),
-    explain: str | None = typer.Option(None, "--explain", metavar="POOL", help="Every step for this pool."),
+    site: Path = typer.Argument(Path("site.yaml"), help="Path of site.yaml."),
+    explain: str | None = typer.Option(
+        None, "--explain", metavar="POOL", help="Show every step of the computation for this pool."
+    ),
     what_if: list[str] = typer.Option(
-        [], "--what-if", metavar="PATH=VALUE", help="Beside the site, the same with this changed; may be given again."
+        [], "--what-if", metavar="PATH=VALUE", help="Compare the site with this change; repeatable."
     ),
     autoscaling: str | None = typer.Option(
-        None, "--autoscaling", metavar="FORM", help="Bounds for an autoscaler, as YAML for `keda`, `kserve` or `ray`."
+        None, "--autoscaling", metavar="FORM", help="Print autoscaler bounds as YAML for `keda`, `kserve` or `ray`."
     ),
-    html: Path | None = typer.Option(None, "--html", metavar="FILE", help="Write a page with plots as well."),
-    as_json: bool = typer.Option(False, "--json", help="Everything as one JSON document."),
+    html: Path | None = typer.Option(None, "--html", metavar="FILE", help="Also write an HTML page with plots."),
+    as_json: bool = typer.Option(False, "--json", help="Print the result as one JSON document."),
 ) -> int:
-    """Reckon what each pool of a site carries, from its workload to GPUs, and compare it with what the site has."""
+    """Compute the capacity of each pool and the GPUs that its workload needs."""
     from sovctl.engine.sizing.explain.pool import explain as steps_of
     from sovctl.engine.sizing.report.summary import document
     from sovctl.engine.sizing.site.site_sizing import size_site
@@ -64,8 +66,8 @@ def size(
     from ..views import size as size_view
 
     if autoscaling is not None and as_json:
-        hint = "--json has the bounds, under `autoscaling`"
-        raise InputError("expected one of --autoscaling and --json, got both", where="--autoscaling", hint=hint)
+        hint = "remove --autoscaling: the JSON document has the bounds under `autoscaling`"
+        raise InputError("--autoscaling and --json exclude each other", where="--autoscaling", hint=hint)
     loaded = load(site, is_draft=True)
     now, then = size_site(loaded.spec, loaded.catalog), None
     if what_if:
@@ -73,13 +75,13 @@ def size(
         then = size_site(other.spec, other.catalog)
     pools = {sized.case.pool.name: sized for sized in now.sizings}
     if explain is not None and explain not in pools:
-        raise InputError(f"expected one of the pools {', '.join(pools)}, got {explain!r}", where="--explain")
+        raise InputError(f"unknown pool {explain!r}, expected one of {', '.join(pools)}", where="--explain")
     if html is not None:
         from sovctl.engine.sizing.report.html import render_page
         from sovctl.support.atomic_files import write_atomic
 
         write_atomic(html, render_page(then or now))
-        output.info(f"written to {html}")
+        output.info(f"wrote {html}")
     if autoscaling is not None:
         size_view.show_autoscaling(then or now, autoscaling, site)
     elif as_json:

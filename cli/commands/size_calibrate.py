@@ -1,4 +1,4 @@
-"""`sovctl size calibrate`: hold the model to load tests of the site's own servers."""
+"""`sovctl size calibrate`: calibrate the sizing model with load tests of the site's servers."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from sovctl.support.errors import InputError
 
 from .. import output
 
-MOST_BYTES = 1 << 28  # of one result; GuideLLM's with every request in it has some ten megabytes
+MAX_BYTES = 1 << 28  # per result file; a GuideLLM result with every request has about 10 MB
 EPILOG = "Example: sovctl size calibrate run-8.json run-32.json run-96.json --site site.yaml --pool assistant"
 
 
 def register(group: typer.Typer) -> None:
-    """Add the word to `sovctl size`."""
+    """Add the command to `sovctl size`."""
     group.command(epilog=EPILOG)(calibrate)
 
 
 def calibrate(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Results of load tests on one replica.")],
-    site: Annotated[Path, typer.Option("--site", metavar="SITE", help="The site description.")] = Path("site.yaml"),
-    pool: Annotated[str, typer.Option("--pool", help="Whose server was measured; not needed where there is one.")] = "",
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Result files of load tests on one replica.")],
+    site: Annotated[Path, typer.Option("--site", metavar="SITE", help="Path of site.yaml.")] = Path("site.yaml"),
+    pool: Annotated[str, typer.Option("--pool", help="Measured pool; optional if the site has one.")] = "",
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where to; calibration_file of the site, or calibration.yaml by it.")
+        Path | None,
+        typer.Option(
+            "--out", help="Output file; default: calibration_file of the site, or calibration.yaml next to it."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Read vllm bench serve, GuideLLM or AIPerf results and write how far this site's servers are from the model."""
+    """Compare load test results (vllm bench serve, GuideLLM, AIPerf) with the model, and write correction factors."""
     from sovctl.engine.catalog.calibrations import calibrations_text, read_calibrations
     from sovctl.engine.sizing.pool.load_test_results import parse_measurements
     from sovctl.engine.sizing.pool.pool import pool_cases
@@ -43,7 +46,7 @@ def calibrate(
     if not pool and len(cases) == 1:
         [pool] = cases
     if pool not in cases:
-        raise InputError(f"expected one of the pools {', '.join(cases) or '(none)'}, got {pool!r}", where="--pool")
+        raise InputError(f"unknown pool {pool!r}, expected one of {', '.join(cases) or '(none)'}", where="--pool")
     measurements = [each for file in files for each in parse_measurements(_read(file), where=str(file))]
     names = tuple(sorted({file.name for file in files}))
     made = calibrated(cases[pool].server(), measurements, source=names, day=datetime.now(UTC).date())
@@ -55,23 +58,23 @@ def calibrate(
     else:
         few, many = made.in_flight
         server = f"{made.model} {made.precision} on {made.gpu}, TP{made.tensor_parallel_size}"
-        output.line(f"{server}: steps take {made.factor:g} times what published servers take")
+        output.line(f"{server}: a step takes {made.factor:g} times as long as on published servers")
         output.line(f"{made.points} measurements, {few:.0f} to {many:.0f} in flight")
         rows = [(name, f"{band.p10:.2f}", f"{band.p90:.2f}", str(band.rows)) for name, band in made.bands.items()]
         output.table(("MEASURED / COMPUTED", "P10", "P90", "POINTS"), rows)
         output.info(f"wrote {path}")
         if loaded.spec.calibration_file is None:
-            output.info(f"sizing uses it once site.yaml names it: calibration_file: {path.name}")
+            output.info(f"to use it for sizing, add to site.yaml: calibration_file: {path.name}")
 
 
 def _read(file: Path) -> bytes:
     try:
         with file.open("rb") as opened:
-            data = opened.read(MOST_BYTES + 1)
+            data = opened.read(MAX_BYTES + 1)
     except OSError as error:
         reason = read_error_reason(error)
-        raise InputError(f"expected a file that can be read, got: {reason}", where=str(file)) from None
-    if len(data) > MOST_BYTES:
-        hint = "leave single requests out of it: vllm bench serve without --save-detailed"
-        raise InputError(f"expected at most {MOST_BYTES >> 20} MiB, got more", where=str(file), hint=hint)
+        raise InputError(f"unreadable: {reason}", where=str(file)) from None
+    if len(data) > MAX_BYTES:
+        hint = "omit single requests: run vllm bench serve without --save-detailed"
+        raise InputError(f"larger than {MAX_BYTES >> 20} MiB", where=str(file), hint=hint)
     return data

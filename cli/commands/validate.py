@@ -1,4 +1,4 @@
-"""`sovctl validate`: everything wrong with a site.yaml at once, or one line that says what it describes."""
+"""`sovctl validate`: list all problems of a site.yaml, or summarize a valid one."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the word to `sovctl`."""
+    """Add the command to `sovctl`."""
 
-    @app.command(epilog="Example: sovctl validate site.yaml  ·  exit code 3 when something is wrong")
+    @app.command(epilog="Example: sovctl validate site.yaml  ·  exit code 3 if it is invalid")
     def validate(
-        site: Annotated[Path | None, typer.Argument(metavar="SITE", help="A site.yaml.", show_default=False)] = None,
+        site: Annotated[
+            Path | None, typer.Argument(metavar="SITE", help="Path of site.yaml.", show_default=False)
+        ] = None,
         json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
         schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of site.yaml.")] = False,
     ) -> None:
-        """Check a site.yaml: form, references, GPUs, ports, perimeter, licences. Touches no node."""
+        """Check syntax, references, GPUs, ports, perimeter and licences of a site.yaml. Contacts no node."""
         if schema:
             from sovctl.engine.validation.documentation import render_schema
 
             output.line(render_schema().rstrip())
             return
         if site is None:
-            raise InputError("expected a site.yaml, got no argument", hint="sovctl validate site.yaml")
+            raise InputError("missing argument SITE", hint="sovctl validate site.yaml")
         from sovctl.engine.validation.load import load
 
         try:
@@ -50,7 +52,7 @@ def register(app: typer.Typer) -> None:
 
 
 def _summary(loaded: LoadedSpec) -> dict[str, Any]:
-    """What the site describes, as plain values."""
+    """Return a summary of the site as plain values."""
     from sovctl.engine.placement import assign_gpus
 
     spec = loaded.spec

@@ -1,4 +1,4 @@
-"""`sovctl verify`: look at every node, and keep what was seen as evidence."""
+"""`sovctl verify`: run the checks on every node, and store the results as evidence."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ EPILOG = (
 
 
 def register(app: typer.Typer) -> None:
-    """Add the word to `sovctl`."""
+    """Add the command to `sovctl`."""
     app.command(epilog=EPILOG)(verify)
 
 
 def verify(
-    site: Path = typer.Argument(Path("site.yaml"), help="The site description."),
-    state: Path | None = typer.Option(None, "--state", help="State folder; .sovctl beside the site file if not given."),
-    node: list[str] = typer.Option([], "--node", help="Only this node; `site` is this controller. May be repeated."),
-    check: list[str] = typer.Option([], "--check", help="Only checks that fit, such as 'nvlink.*'. May be repeated."),
+    site: Path = typer.Argument(Path("site.yaml"), help="Path of site.yaml."),
+    state: Path | None = typer.Option(None, "--state", help="State folder; default: .sovctl next to SITE."),
+    node: list[str] = typer.Option([], "--node", help="Only this node; `site` is the controller. Repeatable."),
+    check: list[str] = typer.Option([], "--check", help="Only checks that match, such as 'nvlink.*'. Repeatable."),
     jobs: int | None = typer.Option(
-        None, "--jobs", min=1, max=64, help="Processes at once; one per core if not given."
+        None, "--jobs", min=1, max=64, help="Number of parallel processes; default: one per core."
     ),
-    as_json: bool = typer.Option(False, "--json", help="Every verdict as one JSON document."),
+    as_json: bool = typer.Option(False, "--json", help="Print all verdicts as one JSON document."),
 ) -> int:
-    """Prove that the site is as described: run every check over ssh, read-only, and keep the answers as evidence.
+    """Run all checks over SSH, read-only, and store the results as evidence.
 
-    Exits with 0 when nothing blocks, 1 when a check says FAIL or UNKNOWN. What is stopped with Ctrl-C is kept too: the
-    rest is UNKNOWN, not measured.
+    Exit code 1 if a verdict is FAIL or UNKNOWN. After Ctrl-C the finished checks are stored; the others are UNKNOWN.
     """
     from datetime import UTC, datetime
 
@@ -79,11 +78,11 @@ def _show(found: RunResult, stored: list[StoredEvidence]) -> None:
     output.line()
     output.line(" · ".join(f"{count} {verdict}" for verdict, count in _counts(found).items()))
     if simulated:
-        output.line(f"simulated: {simulated} of {len(found.results)} verdicts rest on stand-in hardware")
+        output.line(f"simulated: {simulated} of {len(found.results)} verdicts come from simulated hardware")
     if found.interrupted:
-        output.info("interrupted: what was not looked at is UNKNOWN")
+        output.info("interrupted: checks that did not run are UNKNOWN")
     output.info(
-        f"kept as evidence run {stored[0].run_id}, ledger entries {stored[0].leaf_index} to {stored[-1].leaf_index}"
+        f"stored as evidence run {stored[0].run_id}, ledger entries {stored[0].leaf_index} to {stored[-1].leaf_index}"
     )
 
 

@@ -1,1 +1,1 @@
-"""Formats results for the terminal."""
+"""Formats the results of commands for the terminal."""

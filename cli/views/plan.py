@@ -1,4 +1,4 @@
-"""A plan as a tired person can read it: per node what, from what, to what, why, at what risk; then the counts."""
+"""Prints a plan: for each node the changes with old value, new value, risk and reason; then the totals."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .. import output
 
 MARKS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
 WIDEST = 34
-"""Characters of a column, at most; on a narrow terminal the last column is cut at its edge besides."""
-SHORT = {"is_held": ("not held", "held"), "runs_what_is_written": ("runs old files", "runs what is written")}
-"""How a yes or no is said, by key: (no, yes)."""
+"""Maximum width of a column, in characters; on a terminal, lines are also cut at its width."""
+SHORT = {"is_held": ("not held", "held"), "runs_what_is_written": ("runs old files", "runs current files")}
+"""Labels of boolean values by key: (false, true)."""
 HEX_DIGITS = 64
 INDENT = 4
-"""Characters before the first column: two blanks, the mark, one blank."""
+"""Characters before the first column: two spaces, the mark, one space."""
 
 
 def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> None:
     """Print a plan.
 
     Args:
-        only: show this node's changes alone.
-        details: one line per changed key.
+        only: name of the only node to print; None: all nodes.
+        details: also print one line per changed key.
     """
     if plan.simulated:
-        output.line(output.style("simulated hardware: this plan is of a lab", "yellow"))
+        output.line(output.style("simulated hardware: this is the plan of a lab", "yellow"))
     for node in dict.fromkeys(change.node for change in plan.changes):
         if only in (None, node):
             output.line(output.style(node, "bold"))
@@ -39,9 +39,9 @@ def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> 
 
 
 def summary(plan: Plan) -> str:
-    """One line: counts, waves, restarts, minutes."""
+    """Return one line with the numbers of changes, the risks, the waves and the estimated minutes."""
     if not plan.changes:
-        return "no changes: every node is as site.yaml says"
+        return "no changes: every node matches site.yaml"
     verbs = Counter(change.verb.value for change in plan.changes)
     risks = Counter(change.risk for change in plan.changes if change.risk is not Risk.NONE)
     minutes = max(1, round(sum(max(_minutes(plan, node) for node in wave.nodes) for wave in plan.waves)))
@@ -76,19 +76,19 @@ def _show_node(changes: list[Change], *, details: bool) -> None:
 
 def _show_key(key: str, old: Any, new: Any) -> None:
     if isinstance(new, list) or isinstance(old, list):
-        gone = [line for line in old or [] if line not in (new or [])]
-        come = [line for line in new or [] if line not in (old or [])]
+        removed = [line for line in old or [] if line not in (new or [])]
+        added = [line for line in new or [] if line not in (old or [])]
         output.line(f"      {key}:")
-        for line in gone:
+        for line in removed:
             output.line(output.style(f"        - {line}", "red"))
-        for line in come:
+        for line in added:
             output.line(output.style(f"        + {line}", "green"))
     else:
         output.line(f"      {key}: {_value(old)} -> {_value(new)}")
 
 
 def _sides(change: Change) -> tuple[str, str]:
-    """Before and after in a few words."""
+    """Return the old and the new state, shortened."""
     if change.before is None:
         return "(absent)", _brief(change.after)
     if change.after is None:

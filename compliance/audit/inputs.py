@@ -16,35 +16,35 @@ Key = tuple[str, VerifyKey]
 
 
 def read_key(path: Path) -> Key:
-    """Name and public key in a .vkey file.
+    """Read name and public key from a .vkey file.
 
     Raises:
-        InputError: unreadable, or no verifier key.
+        InputError: unreadable, or not a verifier key.
     """
     try:
         return parse_vkey(path.read_text())
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"expected a public key (.vkey), got: {read_error_reason(error)}", where=str(path)) from error
+        raise InputError(f"unreadable public key (.vkey): {read_error_reason(error)}", where=str(path)) from error
     except InputError as error:
         raise InputError(error.message, where=str(path), hint=error.hint) from error
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
-    """A checkpoint that somebody kept: as text, in a report (folder or report.json), or in a .tlog-proof.
+    """Read a kept checkpoint: a text file, a report (folder or report.json), or a .tlog-proof.
 
     Raises:
-        InputError: there is none in it.
+        InputError: no checkpoint in the file.
     """
     path = path / "report.json" if path.is_dir() else path
     try:
         text = path.read_bytes().decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"expected a kept checkpoint, got: {read_error_reason(error)}", where=str(path)) from error
+        raise InputError(f"unreadable checkpoint: {read_error_reason(error)}", where=str(path)) from error
     if path.suffix == ".json":
         try:
             text = str(json.loads(text)["ledger"]["checkpoint"])
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise InputError("expected a report with a checkpoint, got something else", where=str(path)) from None
+            raise InputError("no report with a checkpoint", where=str(path)) from None
     elif text.startswith("c2sp.org/tlog-proof"):
         text = text.partition("\n\n")[2]
     return parse_checkpoint(text, where=str(path))

@@ -1,4 +1,4 @@
-"""Verifies one ledger, and holds the result of an audit."""
+"""Verifies one ledger. Defines the result of an audit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .inputs import Key
 
 @dataclass
 class AuditResult:
-    """What was found, in sentences."""
+    """Result of an audit, as sentences."""
 
     findings: list[str] = field(default_factory=list)
     facts: list[str] = field(default_factory=list)
@@ -24,7 +24,7 @@ class AuditResult:
     ledger: LedgerVerification | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """The document of `sovctl audit verify --json`."""
+        """Return the document of `sovctl audit verify --json`."""
         return {
             "findings": self.findings,
             "facts": self.facts,
@@ -35,24 +35,25 @@ class AuditResult:
 
 
 def audit_ledger(directory: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = ()) -> AuditResult:
-    """Check one ledger, which may have been deleted."""
+    """Verify one ledger. A missing ledger is a finding."""
     result = AuditResult()
     add_ledger(directory, key, kept, (), result)
     return result
 
 
 def add_ledger(
-    directory: Path, key: Key | None, kept: Iterable[Checkpoint], beside: Iterable[Checkpoint], result: AuditResult
+    directory: Path, key: Key | None, kept: Iterable[Checkpoint], on_site: Iterable[Checkpoint], result: AuditResult
 ) -> None:
-    found = verify_ledger(directory, key=key, kept=kept, beside=beside)
+    """Verify a ledger, and add its findings to `result`."""
+    found = verify_ledger(directory, key=key, kept=kept, on_site=on_site)
     result.ledger = found
     for finding in found.findings:
         result.findings.append(f"ledger: {finding.kind}: {finding.message}")
     if found.is_whole:
         outside = "none" if found.witnessed_size is None else f"{found.witnessed_size}"
         result.facts.append(
-            f"ledger: {found.entries} entries of {found.origin}, {found.signed_size} under its signature, "
-            f"{outside} seen from outside"
+            f"ledger: {found.entries} entries of {found.origin}, {found.signed_size} signed, "
+            f"{outside} in a checkpoint kept outside"
         )
     result.notes += [f"ledger: {note}" for note in found.notes]
     result.limits += found.limits()

@@ -1,9 +1,9 @@
-"""Checking everything a site says about itself: ledger, evidence, reports, and that they agree.
+"""Verifies the ledger, evidence and reports of a site, and their consistency.
 
-    result = audit(Path(".sovctl"))          # or a report's folder, or a ledger's
+    result = audit(Path(".sovctl"))          # or the folder of a report or a ledger
     result.findings, result.facts, result.limits
 
-What is found decides the exit code; what cannot be proven is said every time.
+Findings decide the exit code. Limits state what the result does not prove.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from .ledger import AuditResult, add_ledger
 
 
 def audit(target: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = ()) -> AuditResult:
-    """Check what lies at `target`.
+    """Verify the report, ledger or site at `target`.
 
     Args:
         target: the folder of a report (or its report.json), of a ledger, of a site's state, or of a site.yaml.
-        key: name and public key of the ledger, kept elsewhere.
-        kept: checkpoints kept elsewhere.
+        key: name and public key of the ledger, kept outside the site.
+        kept: checkpoints kept outside the site.
 
     Raises:
-        InputError: none of these is there.
+        InputError: `target` contains none of these.
     """
     folder = target.parent if target.is_file() else target
     result = AuditResult()
@@ -52,9 +52,9 @@ def audit(target: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = 
             _audit_state(place, key, kept, result)
             return result
     raise InputError(
-        "expected a report, a ledger or a site's state, got none of them",
+        "no report, ledger or site state found",
         where=str(target),
-        hint="give the folder of a report, .sovctl, or --ledger",
+        hint="give the folder of a report, or .sovctl, or use --ledger",
     )
 
 
@@ -71,18 +71,18 @@ def _audit_report(folder: Path, key: Key | None, result: AuditResult) -> None:
 
 def _audit_state(state: Path, key: Key | None, kept: Sequence[Checkpoint], result: AuditResult) -> None:
     folders = sorted(path for path in (state / "reports").glob("[!.]*") if path.is_dir())
-    add_ledger(state / "ledger", key, kept, _checkpoints_beside(folders, result), result)
+    add_ledger(state / "ledger", key, kept, _checkpoints_of_reports(folders, result), result)
     for folder in folders:
         _audit_report(folder, key, result)
     try:
         reader = LedgerReader(state / "ledger")
     except InputError:
-        return  # its absence is a finding already
+        return  # already a finding
     try:
         _compare_evidence(state / "evidence", reader, result)
         _compare_reports(folders, reader, result)
-    except LedgerDamaged as error:  # a finding already; what rests on the ledger cannot be told
-        result.findings.append(f"evidence and reports: {error.message}; they were not compared with the ledger")
+    except LedgerDamaged as error:  # the damage itself is already a finding
+        result.findings.append(f"evidence and reports: {error.message}; not compared with the ledger")
 
 
 def _compare_evidence(directory: Path, reader: LedgerReader, result: AuditResult) -> None:
@@ -91,11 +91,11 @@ def _compare_evidence(directory: Path, reader: LedgerReader, result: AuditResult
         result.facts.append(f"evidence: run {run_id}, {len(run.records)} records with raw output as in the ledger")
         if run.unacknowledged:
             count = run.unacknowledged
-            result.notes.append(f"evidence: {count} records of run {run_id} have no ledger entry and count for nothing")
+            result.notes.append(f"evidence: {count} records of run {run_id} have no ledger entry and are ignored")
 
 
-def _checkpoints_beside(folders: Iterable[Path], result: AuditResult) -> list[Checkpoint]:
-    """Two for each report: the one it proves its evidence by, and the one that covers the report itself."""
+def _checkpoints_of_reports(folders: Iterable[Path], result: AuditResult) -> list[Checkpoint]:
+    """Return two checkpoints per report: the one of its evidence, and the one that covers the report."""
     found = []
     for folder in folders:
         for name in ("checkpoint", "report.tlog-proof"):
@@ -107,7 +107,7 @@ def _checkpoints_beside(folders: Iterable[Path], result: AuditResult) -> list[Ch
 
 
 def _compare_reports(folders: Iterable[Path], reader: LedgerReader, result: AuditResult) -> None:
-    """A report must show every record of its run, and every report that was logged should still be there."""
+    """Check that a report has all records of its run, and that every logged report exists."""
     shown: dict[Path, tuple[str, int, set[int]]] = {}
     present = set()
     for folder in folders:
@@ -117,24 +117,24 @@ def _compare_reports(folders: Iterable[Path], reader: LedgerReader, result: Audi
             indices = {item["leaf_index"] for item in document["evidence"]}
             shown[folder] = (document["run"]["id"], document["ledger"]["size"], indices)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue  # a finding of `_audit_report`
+            continue  # already a finding of `_audit_report`
         present.add(sha256_hex(data))
-    left_out = dict.fromkeys(shown, 0)
+    omitted = dict.fromkeys(shown, 0)
     for entry in reader.entries():
         kind, record = _kind(entry)
         if kind == "report" and record.get("report_sha256") not in present:
-            result.notes.append(f"reports: the report that is ledger entry {entry.leaf_index} is not here")
+            result.notes.append(f"reports: the report of ledger entry {entry.leaf_index} is missing")
         if kind == "evidence":
             for folder, (run_id, size, indices) in shown.items():
                 is_due = record.get("run_id") == run_id and entry.leaf_index < size
-                left_out[folder] += is_due and entry.leaf_index not in indices
-    for folder, count in left_out.items():
+                omitted[folder] += is_due and entry.leaf_index not in indices
+    for folder, count in omitted.items():
         if count:
-            result.findings.append(f"report {folder.name}: expected every record of its run, got {count} left out")
+            result.findings.append(f"report {folder.name}: {count} records of its run are missing")
 
 
 def _kind(entry: Entry) -> tuple[str, dict[str, Any]]:
-    """Type and content of the two kinds of entry that reports are compared with; only those are parsed."""
+    """Return type and content of a report or evidence entry. Other entries are not parsed."""
     if b'"type":"report"' not in entry.data and b'"type":"evidence"' not in entry.data:
         return "", {}
     return str(entry.record.get("type", "")), entry.record

@@ -1,14 +1,13 @@
-"""Evidence and framework in, one of seven states for every control out. Pure.
+"""Assigns one of seven states to every control of a framework from the evidence of a run. Pure.
 
-Rules kept here:
-- nothing that was not run ever counts as passed: without evidence a control is `not-run`, with some of its checks or
-  targets missing it is `error`;
-- among several records of a check on one target the worst counts, so that asking again until it passes is no help;
-- `n-a` only when every record of every check says N/A;
-- a control touched by simulated hardware says so.
+Rules:
+- A control without evidence is `not-run`. A control with evidence for only some of its checks or targets is `error`.
+- If a check has several records for one target, the worst counts, so that repeating a check cannot improve its result.
+- A control is `n-a` only if every record of every check is N/A.
+- A control with evidence from simulated hardware is marked `simulated`.
 
-Precedence: fail, error, waived, n-a, pass. A waiver covers failures only, never what is unknown; an attestation
-covers only controls that no check speaks to.
+Precedence: fail, error, waived, n-a, pass. A waiver covers FAIL only, not UNKNOWN. An attestation covers only controls
+without checks.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ WORST_FIRST = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN, Verdict.PASS, Verdic
 
 
 class ControlState(StrEnum):
-    """What the evidence says of one control."""
+    """State of one control."""
 
     FAIL = "fail"
     ERROR = "error"
@@ -39,11 +38,11 @@ class ControlState(StrEnum):
 
     @property
     def is_decided(self) -> bool:
-        """True when somebody or something looked, whatever came of it."""
+        """Whether there is evidence or an attestation."""
         return self is not ControlState.NOT_RUN
 
 
-# How a summary counts them up: what is good first, then what is not.
+# Order of the states in the summary.
 SUMMARY_ORDER = (
     ControlState.PASS,
     ControlState.FAIL,
@@ -56,63 +55,63 @@ SUMMARY_ORDER = (
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """One check, as one control sees it."""
+    """The records of one check."""
 
     check_id: str
     records: tuple[StoredEvidence, ...]
-    """By target, the worst first; empty when the check was not run."""
+    """Worst verdict first, then by target; empty if the check was not run."""
     missing: tuple[str, ...]
     """Targets of the population without a record; sorted."""
 
     @property
     def verdict(self) -> Verdict | None:
-        """The worst over all targets; None when the check was not run."""
+        """The worst verdict over all targets; None if the check was not run."""
         if not self.records:
             return None
         found = {record.evidence.verdict for record in self.records} | ({Verdict.UNKNOWN} if self.missing else set())
         return min(found, key=WORST_FIRST.index)
 
     def failed_targets(self) -> tuple[str, ...]:
-        """Targets with a FAIL, sorted."""
+        """Return the targets with verdict FAIL, sorted."""
         return tuple(sorted({r.evidence.target for r in self.records if r.evidence.verdict is Verdict.FAIL}))
 
 
 @dataclass(frozen=True)
 class ControlResult:
-    """One control, decided or not."""
+    """The state of one control, and its reasons."""
 
     control: Control
     state: ControlState
     reasons: tuple[str, ...]
-    """Why it is not simply passed; empty for pass and not-run."""
+    """Reasons of the state; empty for pass and not-run."""
     checks: tuple[CheckOutcome, ...]
-    """In the order of the map; empty when no check speaks to it."""
+    """In the order of the map; empty if the control has no checks."""
     waivers: tuple[Waiver, ...]
-    """Those that count today and cover a failure here."""
+    """Waivers in effect that cover a failure of this control."""
     attestation: Attestation | None
     simulated: bool
 
     @property
     def warnings(self) -> int:
-        """Records that passed with a warning."""
+        """Number of records with verdict WARN."""
         return sum(r.evidence.verdict is Verdict.WARN for check in self.checks for r in check.records)
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """A whole framework against one run's evidence."""
+    """The states of all controls of a framework for one run."""
 
     pack: Pack
     results: tuple[ControlResult, ...]
-    """One per control, in the framework's order."""
+    """One per control, in the order of the framework."""
 
     def counts(self) -> dict[ControlState, int]:
-        """Controls by state, every state present."""
+        """Return the number of controls by state, for all states."""
         states = [result.state for result in self.results]
         return {state: states.count(state) for state in ControlState}
 
     def sentence(self) -> str:
-        """The summary, coverage first: "23 of 287 decided: 20 pass, 1 fail, 2 error; 264 not run"."""
+        """Return the summary: "23 of 287 decided: 20 pass, 1 fail, 2 error; 264 not run"."""
         counts = self.counts()
         parts = [
             f"{counts[state]} {state}"
@@ -124,18 +123,18 @@ class Assessment:
 
     @property
     def simulated(self) -> bool:
-        """True when any control rests on simulated hardware."""
+        """Whether the evidence of any control is from simulated hardware."""
         return any(result.simulated for result in self.results)
 
 
 def assess(
     pack: Pack, records: Iterable[StoredEvidence], *, on: date, exceptions: Exceptions | None = None
 ) -> Assessment:
-    """Decide every control of `pack`.
+    """Assess every control of `pack`.
 
     Args:
-        records: one run's evidence, verified.
-        on: today, UTC; waivers and attestations count or not on this day.
+        records: the verified evidence of one run.
+        on: today (UTC), to select the waivers and attestations in effect.
     """
     by_check: dict[str, list[StoredEvidence]] = {}
     for record in records:
@@ -146,7 +145,7 @@ def assess(
 
 
 def outcome_of(check_id: str, records: Sequence[StoredEvidence]) -> CheckOutcome:
-    """All records of one check, ordered, with the targets nobody looked at."""
+    """Return the ordered records of one check, and the targets without a record."""
     population = {target for record in records for target in record.evidence.population}
     seen = {record.evidence.target for record in records}
     ordered = sorted(records, key=lambda r: (WORST_FIRST.index(r.evidence.verdict), r.evidence.target, r.leaf_index))
@@ -205,7 +204,7 @@ def _covered(waivers: Iterable[Waiver]) -> set[tuple[str, str]]:
 
 
 def _is_unknown(check: CheckOutcome) -> bool:
-    """Not run at all, or not on every target, or without an answer on one."""
+    """Return True if the check has no record for some target, or a record with verdict UNKNOWN."""
     unanswered = any(record.evidence.verdict is Verdict.UNKNOWN for record in check.records)
     return not check.records or bool(check.missing) or unanswered
 
@@ -221,4 +220,4 @@ def _reasons(checks: Sequence[CheckOutcome], waivers: Sequence[Waiver]) -> Itera
                 waived = " (waived)" if (check.check_id, evidence.target) in covered else ""
                 yield f"{check.check_id} on {evidence.target}: {evidence.verdict}{waived}: {evidence.reason}"
         for target in check.missing:
-            yield f"{check.check_id} on {target}: expected a record, got none"
+            yield f"{check.check_id} on {target}: no record"

@@ -1,12 +1,12 @@
-"""What people decide: waivers of a failed check, and attestations of what no check can see.
+"""Waivers of failed checks, and attestations of controls without checks.
 
-Both carry names, reasons and a last day; both end by themselves. A waiver never covers what was not measured, and an
-attestation never covers a control that checks decide.
+Both name persons and reasons, and expire. A waiver does not cover a check without a result, and an attestation does not
+cover a control with checks.
 
     waivers:
       - id: W-1
         control: cm-6
-        check: software.packages-held       # one that the control rests on
+        check: software.packages-held       # a check of the control
         targets: [gpu-1]
         reason: driver rollback under vendor case
         compensating: the plan is compared with the node every night
@@ -33,7 +33,7 @@ from sovctl.support.strict_yaml import read_file
 from .framework import Control, Pack
 
 _WHAT = "the waivers"
-MAX_DAYS = 365  # ours: an acceptance without a near end cannot be told from neglect (sbomify/sbomify issue 1296)
+MAX_DAYS = 365  # chosen: a long acceptance is indistinguishable from neglect (sbomify/sbomify issue 1296)
 
 Text = Annotated[str, Field(min_length=3)]
 
@@ -43,7 +43,7 @@ class _Model(BaseModel):
 
 
 class Waiver(_Model):
-    """One failed check on named targets, accepted for a while by a second person."""
+    """Time-limited acceptance of a failed check on named targets, approved by a second person."""
 
     id: Text
     control: Text
@@ -51,35 +51,35 @@ class Waiver(_Model):
     targets: Annotated[tuple[str, ...], Field(min_length=1)]
     reason: Text
     compensating: Text
-    """What is done instead."""
+    """Compensating measure."""
     requested_by: Text
     approved_by: Text
-    """Somebody else than the requester."""
+    """Must differ from `requested_by`."""
     approved: date
     expires: date
-    """Last day on which it counts, UTC; at most 365 days after `approved`."""
+    """Last day of effect (UTC), at most 365 days after `approved`."""
 
     @model_validator(mode="after")
     def _second_person_and_near_end(self) -> Self:
         if self.requested_by.strip().casefold() == self.approved_by.strip().casefold():
-            raise ValueError("expected requester and approver to be two people, got one")
+            raise ValueError("requested_by and approved_by are the same person")
         _require_near_end(self.approved, self.expires)
         return self
 
     def counts_on(self, day: date) -> bool:
-        """True from `approved` to `expires`, both included."""
+        """Return True from `approved` to `expires`, both included."""
         return self.approved <= day <= self.expires
 
 
 class Attestation(_Model):
-    """A person's word for a control that no check of ours can see."""
+    """Time-limited statement of a person about a control without checks."""
 
     control: Text
     statement: Text
     by: Text
     attested: date
     expires: date
-    """Last day on which it counts, UTC; at most 365 days after `attested`."""
+    """Last day of effect (UTC), at most 365 days after `attested`."""
 
     @model_validator(mode="after")
     def _near_end(self) -> Self:
@@ -87,12 +87,12 @@ class Attestation(_Model):
         return self
 
     def counts_on(self, day: date) -> bool:
-        """True from `attested` to `expires`, both included."""
+        """Return True from `attested` to `expires`, both included."""
         return self.attested <= day <= self.expires
 
 
 class Exceptions(_Model):
-    """A file of both."""
+    """Content of a file of waivers and attestations."""
 
     waivers: tuple[Waiver, ...] = ()
     attestations: tuple[Attestation, ...] = ()
@@ -107,12 +107,12 @@ def load_exceptions(path: Path, *, packs: Sequence[Pack], former_ids: Mapping[st
     """Read waivers and attestations.
 
     Args:
-        packs: the frameworks that they are for; what names another control or check is a mistake.
+        packs: frameworks whose controls and checks may be named.
         former_ids: current check id by former id; waivers have current ids.
 
     Raises:
-        InputError: the file cannot be read.
-        SpecError: everything wrong with it.
+        InputError: unreadable file.
+        SpecError: all problems of the file.
     """
     text = read_file(path, what=_WHAT)
     found, problems = exceptions_of({} if text.value is None else text.value, packs, former_ids or {})
@@ -123,7 +123,7 @@ def load_exceptions(path: Path, *, packs: Sequence[Pack], former_ids: Mapping[st
 
 
 def exceptions_of(value: Any, packs: Sequence[Pack], former_ids: Mapping[str, str]) -> tuple[Exceptions, list[Problem]]:
-    """What stands in a file, and every problem of it; pure."""
+    """Parse the content of a file, and return its problems. Pure."""
     try:
         found = Exceptions.model_validate_json(json.dumps(value)).with_check_ids(former_ids)
     except ValidationError as error:
@@ -135,15 +135,15 @@ def exceptions_of(value: Any, packs: Sequence[Pack], former_ids: Mapping[str, st
 
 
 def _problem(found: Mapping[str, Any]) -> Problem:
-    """One thing that pydantic found, in a person's words."""
+    """Return a problem for one error of pydantic."""
     where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in found["loc"]).lstrip(".")
     if found["type"] == "missing":
-        return Problem("expected a value, got nothing", where=where, hint="compare with docs/commands/report.md")
+        return Problem("missing key", where=where, hint="compare with docs/commands/report.md")
     if found["type"] == "extra_forbidden":
         known = _known_at(found["loc"])
         near = difflib.get_close_matches(str(found["loc"][-1]), known, n=1)
         hint = f"did you mean `{near[0]}`?" if near else f"remove it; known here: {', '.join(known)}"
-        return Problem(f"expected a known key, got `{found['loc'][-1]}`", where=where, hint=hint)
+        return Problem(f"unknown key `{found['loc'][-1]}`", where=where, hint=hint)
     if found["type"] == "value_error":  # of several fields together
         return Problem(found["msg"].removeprefix("Value error, "), where=where)
     said = found["msg"].removeprefix("Input should be ").removeprefix("Input should have ")
@@ -157,34 +157,36 @@ def _known_at(loc: Sequence[str | int]) -> list[str]:
 
 
 def _waiver_problems(waivers: Sequence[Waiver], controls: Mapping[str, Sequence[Control]]) -> Iterator[Problem]:
-    """What would cover nothing, and be taken for something that does."""
+    """Yield waivers without effect: unknown controls or checks, and duplicate ids."""
     for index, waiver in enumerate(waivers):
         where = f"waivers[{index}]"
         if waiver.id in [each.id for each in waivers[:index]]:
-            yield Problem(f"expected every id once, got {waiver.id} again", where=f"{where}.id")
+            yield Problem(f"duplicate id {waiver.id}", where=f"{where}.id")
         if waiver.control not in controls:
             yield _unknown("control", waiver.control, controls, f"{where}.control")
             continue
         checks = [each for control in controls[waiver.control] for each in _checks(control)]
         if waiver.check not in checks:
-            yield _unknown(f"check that {waiver.control} rests on", waiver.check, checks, f"{where}.check")
+            yield _unknown(f"check of {waiver.control}", waiver.check, checks, f"{where}.check")
 
 
-def _attestation_problems(words: Sequence[Attestation], controls: Mapping[str, Sequence[Control]]) -> Iterator[Problem]:
-    for index, word in enumerate(words):
+def _attestation_problems(
+    attestations: Sequence[Attestation], controls: Mapping[str, Sequence[Control]]
+) -> Iterator[Problem]:
+    for index, each in enumerate(attestations):
         where = f"attestations[{index}].control"
-        if word.control not in controls:
-            yield _unknown("control", word.control, controls, where)
-        elif all(_checks(control) for control in controls[word.control]):
-            hint = "a failed check is waived, not attested"
-            yield Problem(f"expected a control that no check decides, got {word.control}", where=where, hint=hint)
+        if each.control not in controls:
+            yield _unknown("control", each.control, controls, where)
+        elif all(_checks(control) for control in controls[each.control]):
+            hint = "write a waiver instead"
+            yield Problem(f"control {each.control} has checks and cannot be attested", where=where, hint=hint)
 
 
 def _unknown(kind: str, name: str, known: Collection[str], where: str) -> Problem:
     near = difflib.get_close_matches(name, list(known), n=1)
     few = ", ".join(sorted(known)[:6]) or "none"
     return Problem(
-        f"expected a {kind}, got {name}", where=where, hint=f"did you mean {near[0]}?" if near else f"such as {few}"
+        f"unknown {kind}: {name}", where=where, hint=f"did you mean {near[0]}?" if near else f"such as {few}"
     )
 
 
@@ -195,4 +197,4 @@ def _checks(control: Control) -> tuple[str, ...]:
 def _require_near_end(begin: date, end: date) -> None:
     days = (end - begin).days
     if not 0 <= days <= MAX_DAYS:
-        raise ValueError(f"expected an end 0 to {MAX_DAYS} days after the beginning, got {days}")
+        raise ValueError(f"expected expiry 0 to {MAX_DAYS} days after the start, got {days}")

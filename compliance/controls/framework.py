@@ -1,7 +1,7 @@
-"""A framework as data: every control it has, and the few that our checks speak to.
+"""Control frameworks as data: all controls, and the checks of those that sovctl can assess.
 
-`<name>.yaml` lists all controls, so that coverage has an honest denominator; `<name>.map.yaml` beside it says which
-checks decide which control, what that is evidence for, and what stays with people.
+`<name>.yaml` lists all controls, because coverage is reported relative to the whole framework. `<name>.map.yaml` maps
+controls to checks, and states which part of a control they support and which part requires people.
 
     pack = load_pack(builtin_pack("nist-800-53-moderate"), known_checks=check_ids)
 """
@@ -29,16 +29,16 @@ class _Model(BaseModel):
 
 
 class ControlMap(_Model):
-    """How far our checks speak to one control."""
+    """The checks of one control, and what they prove."""
 
     objective: Text
-    """What is decided, in our words."""
+    """The assessed objective."""
     checks: Annotated[tuple[Text, ...], Field(min_length=1)]
-    """Check ids; all of them must pass."""
+    """Check ids; all must pass."""
     supports: Text
-    """The part of the control this is evidence for."""
+    """The part of the control that the checks support."""
     people: Text
-    """What no check decides."""
+    """The part that requires people."""
 
 
 class Control(_Model):
@@ -49,7 +49,7 @@ class Control(_Model):
     family: Text
     """Name of its family."""
     mapping: ControlMap | None = None
-    """None when no check speaks to it."""
+    """None if the control has no checks."""
 
     def with_check_ids(self, names: Mapping[str, str]) -> Control:
         """Return the control with check ids replaced."""
@@ -67,11 +67,11 @@ class Pack(_Model):
     source: Text
     licence: Text
     controls: Annotated[tuple[Control, ...], Field(min_length=1)]
-    """All of them, in the framework's order."""
+    """All controls, in the order of the framework."""
 
     @cached_property
     def sha256(self) -> str:
-        """Of everything in it, so that a report says exactly what it was measured against."""
+        """SHA-256 of the whole framework, which a report records."""
         return digest(self.model_dump(mode="json"))
 
     def with_check_ids(self, names: Mapping[str, str]) -> Pack:
@@ -85,21 +85,21 @@ class Pack(_Model):
         )
 
     def checks(self) -> frozenset[str]:
-        """Every check id that some control rests on."""
+        """Return the ids of all mapped checks."""
         return frozenset(check for control in self.controls if control.mapping for check in control.mapping.checks)
 
 
 def builtin_pack(name: str) -> Path:
-    """The file of a pack that comes with sovctl.
+    """Return the file of a framework that is part of sovctl.
 
     Raises:
-        InputError: there is none of that name.
+        InputError: unknown name.
     """
     folder = package_folder("compliance/packs")
     known = sorted(path.stem for path in folder.glob("*.yaml") if not path.stem.endswith(".map"))
     if name not in known:
         raise InputError(
-            f"expected one of the packs {', '.join(known)}, got {name}",
+            f"unknown pack {name}, expected one of {', '.join(known)}",
             where="site.yaml: compliance.packs",
             hint=_nearest(name, known),
         )
@@ -112,24 +112,24 @@ def load_pack(
     """Read a framework and its map.
 
     Args:
-        path: the list of controls; the map is `<stem>.map.yaml` beside it.
-        known_checks: ids of the checks that exist; a map that names another is refused, because a control that rests
-            on a check nobody runs would look undecided for ever. None where they are not known.
+        path: the list of controls; the map is `<stem>.map.yaml` in the same folder.
+        known_checks: ids of all checks. A map with another id is rejected, because its control could never be assessed.
+            None: no validation.
         former_ids: current check id by former id; the pack has current ids.
 
     Raises:
-        InputError: unreadable, of another form, or naming controls or checks that do not exist.
+        InputError: unreadable or invalid file, or unknown controls or checks.
     """
     listed, mapped = _read(path), _read(path.with_name(f"{path.stem}.map.yaml"))
     where = str(path)
     for key, kind in (("pack", str), ("controls", dict), ("families", dict)):
         if not isinstance(listed.get(key), kind):
-            raise InputError(f"expected a {kind.__name__} under `{key}`, got something else", where=where)
+            raise InputError(f"expected a {kind.__name__} under `{key}`", where=where)
     if mapped.get("pack") != listed["pack"] or not isinstance(mapped.get("controls"), dict):
-        raise InputError(f"expected a map of the pack {listed['pack']}, got another", where=f"{path.stem}.map.yaml")
-    if strangers := sorted(mapped["controls"].keys() - listed["controls"].keys()):
+        raise InputError(f"not a map of the pack {listed['pack']}", where=f"{path.stem}.map.yaml")
+    if unknown_controls := sorted(mapped["controls"].keys() - listed["controls"].keys()):
         raise InputError(
-            f"expected controls of {listed['pack']}, got {', '.join(strangers)}", where=f"{path.stem}.map.yaml"
+            f"unknown controls of {listed['pack']}: {', '.join(unknown_controls)}", where=f"{path.stem}.map.yaml"
         )
     try:
         pack = Pack(
@@ -154,7 +154,7 @@ def load_pack(
     pack = pack.with_check_ids(former_ids or {})
     if known_checks is not None and (unknown := sorted(pack.checks() - set(known_checks))):
         raise InputError(
-            f"expected ids of checks that exist, got {', '.join(unknown)}",
+            f"unknown checks: {', '.join(unknown)}",
             where=f"{path.stem}.map.yaml",
             hint=_nearest(unknown[0], known_checks),
         )
@@ -169,7 +169,7 @@ def _read(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"expected YAML, got: {str(error).splitlines()[0]}", where=str(path)) from None
     if not isinstance(value, dict):
-        raise InputError("expected a mapping, got something else", where=str(path))
+        raise InputError("expected a mapping", where=str(path))
     return value
 
 

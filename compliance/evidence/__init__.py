@@ -1,1 +1,1 @@
-"""Evidence records and their store."""
+"""Evidence records: their model, how a run stores them, and how they are read back."""

@@ -1,7 +1,7 @@
-"""Evidence: what was looked at, how, when, by whom, and what it said. An incomplete record cannot be made.
+"""The evidence record: target, method, time, actor and result of one check. All fields are required.
 
-The fields are those auditors ask for (AICPA's guide on information produced by the entity, reference section 2.3);
-raw output is kept beside the record and bound by its SHA-256. `evidence_store` adds the place in the ledger.
+The fields follow AICPA's guide on information produced by the entity (reference section 2.3). The raw output is stored
+separately and bound by its SHA-256. `store` adds the index in the ledger.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ class Evidence(BaseModel):
     """Such as `gpu.nvlink-links-active`."""
     check_version: Annotated[int, Field(ge=1)]
     title: Annotated[str, Field(min_length=1)]
-    """What was asserted, in words."""
+    """The asserted property."""
     controls: list[str]
-    """Control ids it speaks to, such as `sc-7`; sorted."""
+    """Control ids of the check, such as `sc-7`; sorted."""
     method: Literal["TEST", "EXAMINE", "INTERVIEW"]
     """NIST SP 800-53A assessment methods."""
     target: Annotated[str, Field(min_length=1)]
-    """Node name, node and thing such as `n1/chat`, or `site`."""
+    """Node name, node and component such as `n1/chat`, or `site`."""
     population: list[str]
     """Every target this check applies to as declared in site.yaml; sorted. A target without a record is UNKNOWN."""
     command: str
-    """What was run on the target, exactly."""
+    """The exact command run on the target."""
     exit_code: int | None
-    """None when it could not be run."""
+    """None if the command could not be run."""
     raw_sha256: Sha256
-    """Of the captured output, kept as `raw/<sha256>`."""
+    """SHA-256 of the captured output, stored as `raw/<sha256>`."""
     started: UtcTime
     ended: UtcTime
     verdict: Verdict
     reason: Annotated[str, Field(min_length=1)]
-    """The rule that decided and both sides of it: expected ..., got ...."""
+    """The rule, with expected and actual value."""
     simulated: bool
-    """True when any hardware behind the answer is a stand-in."""
+    """Whether any of the checked hardware is simulated."""
     actor: str
-    """Who ran it: user@controller."""
+    """user@controller."""
     tool_version: str
     spec_sha256: Sha256
     plan_sha256: Sha256 | None
-    """The plan last applied; None when nothing was applied."""
+    """SHA-256 of the plan applied last; None if none was applied."""

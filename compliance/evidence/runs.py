@@ -23,53 +23,53 @@ from .store import RAW, RUNS, StoredEvidence, checked_run_id, leaf_record
 
 
 class EvidenceDamaged(SovctlError):
-    """Evidence is not what the ledger says it was."""
+    """Evidence differs from its leaf in the ledger."""
 
 
 @dataclass(frozen=True)
 class EvidenceRun:
-    """Everything one run of `sovctl verify` found."""
+    """The evidence of one run of `sovctl verify`."""
 
     run_id: str
     records: tuple[StoredEvidence, ...]
-    """In the order of the ledger."""
+    """In ledger order."""
     problems: tuple[str, ...]
-    """Evidence that is missing or was altered."""
+    """Missing or altered evidence, as sentences."""
     unacknowledged: int
-    """Record files without a leaf: a run that was ended by force. They count for nothing."""
+    """Number of record files without a leaf, from a killed run. They are ignored."""
 
 
 def list_runs(directory: Path) -> list[str]:
-    """Run ids, oldest first; empty when there is no evidence."""
+    """Return the run ids, oldest first."""
     folder = directory / RUNS
     return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
 
 def load_run(directory: Path, run_id: str, reader: LedgerReader) -> EvidenceRun:
-    """The evidence of one run, every digest checked against the ledger.
+    """Return the evidence of one run. Every digest is compared with the ledger.
 
     Raises:
-        InputError: there is no such run.
-        EvidenceDamaged: evidence is missing or was altered.
+        InputError: unknown run.
+        EvidenceDamaged: missing or altered evidence.
     """
     run = read_runs(directory, reader, only=checked_run_id(run_id)).get(run_id)
     if run is None:
         known = list_runs(directory)
         raise InputError(
-            f"expected one of the runs {', '.join(known[-3:]) or '(none yet)'}, got {run_id}",
+            f"unknown run {run_id}; newest runs: {', '.join(known[-3:]) or '(none yet)'}",
             where=str(directory / RUNS),
             hint="run `sovctl verify` first" if not known else "",
         )
     if run.problems:
         more = f" (and {len(run.problems) - 1} more)" if len(run.problems) > 1 else ""
         raise EvidenceDamaged(
-            run.problems[0] + more, where=str(directory), hint="run `sovctl audit verify` to see all of it"
+            run.problems[0] + more, where=str(directory), hint="list all findings with `sovctl audit verify`"
         )
     return run
 
 
 def read_runs(directory: Path, reader: LedgerReader, *, only: str | None = None) -> dict[str, EvidenceRun]:
-    """Every run, or `only` one, as ledger and files have it, problems and all; by run id, oldest first."""
+    """Return all runs, or `only` one, with their problems; by run id, oldest first."""
     leaves: dict[str, list[Entry]] = {run_id: [] for run_id in list_runs(directory) if only in (None, run_id)}
     for entry in reader.entries():
         if b'"type":"evidence"' in entry.data and entry.record.get("type") == "evidence":
@@ -80,15 +80,15 @@ def read_runs(directory: Path, reader: LedgerReader, *, only: str | None = None)
 
 
 def read_raw(directory: Path, digest: str) -> bytes:
-    """The raw output with that SHA-256.
+    """Return the raw output with the given SHA-256.
 
     Raises:
-        EvidenceDamaged: absent, or no longer that.
+        EvidenceDamaged: absent or altered.
     """
     try:
         raw = (directory / RAW / digest).read_bytes()
     except OSError:
-        raise EvidenceDamaged("expected raw output, got none", where=str(directory / RAW / digest)) from None
+        raise EvidenceDamaged("raw output is missing", where=str(directory / RAW / digest)) from None
     if sha256_hex(raw) != digest:
         raise EvidenceDamaged(
             f"expected raw output with digest {digest[:16]}, got {sha256_hex(raw)[:16]}",
@@ -106,10 +106,10 @@ def _read_run(directory: Path, run_id: str, leaves: Sequence[Entry]) -> Evidence
         vouched.add(digest)
         evidence = files.get(digest)
         if evidence is None:
-            problems.append(f"{where}: expected a record with digest {digest[:16]}, got none (deleted or altered)")
+            problems.append(f"{where}: the record with digest {digest[:16]} is missing (deleted or altered)")
             continue
         if leaf_record(evidence, digest, run_id) != leaf:
-            problems.append(f"{where}: expected a leaf that says what the record says, got another")
+            problems.append(f"{where}: the ledger leaf differs from the record")
             continue
         try:
             read_raw(directory, evidence.raw_sha256)
@@ -121,7 +121,7 @@ def _read_run(directory: Path, run_id: str, leaves: Sequence[Entry]) -> Evidence
 
 
 def _record_files(folder: Path) -> dict[str, Evidence]:
-    """Records by digest. A file that is no record is left out: its leaf will then miss it."""
+    """Return the records by digest. Invalid files are omitted; a leaf then lacks its record."""
     found = {}
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
         data = path.read_bytes()

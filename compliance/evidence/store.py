@@ -1,14 +1,14 @@
-"""Evidence on the disk: raw output, record, and a leaf in the ledger for each record.
+"""Stores evidence: raw output, record, and a ledger leaf for each record.
 
-    evidence/raw/<sha256>                     what a tool printed, once for equal outputs
+    evidence/raw/<sha256>                     raw output, stored once for equal outputs
     evidence/runs/<run id>/<check>.<target>.<digest>.json    the record, canonical JSON; its SHA-256 is in the ledger
 
     store = EvidenceStore(state / "evidence", ledger, run_id=new_run_id())
     store.add_all([(evidence, raw), ...])
     run = load_run(state / "evidence", store.run_id, LedgerReader(state / "ledger"))
 
-Files first, the leaf last: after a crash there may be a file nobody was told of, which counts for nothing, but never
-a leaf without its file. Reading back trusts no file: what the ledger does not vouch for is no evidence.
+Files are written before the leaf: after a crash there can be files without a leaf, which are ignored, but no leaf
+without files. `runs` reads evidence back, and verifies every file against the ledger.
 """
 
 from __future__ import annotations
@@ -34,30 +34,30 @@ _UNSAFE = re.compile(r"[^0-9A-Za-z._-]")
 
 @dataclass(frozen=True)
 class StoredEvidence:
-    """A record that the ledger vouches for."""
+    """A record with a matching leaf in the ledger."""
 
     evidence: Evidence
     sha256: str
-    """Of the record's canonical JSON; what the leaf holds."""
+    """SHA-256 of the canonical JSON of the record, as in the leaf."""
     run_id: str
     leaf_index: int
 
 
 def new_run_id() -> str:
-    """A name that sorts by time and is nobody else's, such as `20261121T101500Z-3fa9`."""
+    """Return a unique run id that sorts by time, such as `20261121T101500Z-3fa9`."""
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
 class EvidenceStore:
-    """Where one run puts its evidence.
+    """Stores the evidence of one run.
 
     Args:
-        directory: the evidence folder, made when absent.
+        directory: the evidence folder, created if absent.
         ledger: open for writing.
         run_id: letters, digits, dots, hyphens and underscores; see `new_run_id`.
 
     Raises:
-        InputError: the run id cannot be a folder's name.
+        InputError: invalid run id.
     """
 
     def __init__(self, directory: Path, ledger: Ledger, *, run_id: str) -> None:
@@ -67,18 +67,18 @@ class EvidenceStore:
         self._seen: set[tuple[str, str]] = set()
 
     def add(self, evidence: Evidence, raw: bytes) -> StoredEvidence:
-        """Keep one record and its raw output; durable, in the ledger too, when this returns."""
+        """Store one record and its raw output. Both, and the leaf, are durable on return."""
         return self.add_all([(evidence, raw)])[0]
 
     def add_all(self, items: Iterable[tuple[Evidence, bytes]]) -> list[StoredEvidence]:
-        """Keep many with one commit to the ledger.
+        """Store records with one commit to the ledger.
 
         Returns:
-            The stored records, in the order given.
+            The stored records, in the order of `items`.
 
         Raises:
-            InputError: a digest does not fit its raw output, a target is outside its population, or a check speaks
-                of a target for the second time in this run. Nothing was written then.
+            InputError: a digest does not match its raw output, a target is not in its population, or a target has two
+                records of one check in this run. Nothing was written.
             LedgerUnwritable: see `Ledger.append`.
         """
         files: dict[Path, bytes] = {}
@@ -101,7 +101,7 @@ class EvidenceStore:
 
 
 def leaf_record(evidence: Evidence, digest: str, run_id: str) -> dict[str, object]:
-    """What the ledger holds of a record: its digest, and enough to find it. See docs/ledger-records.md."""
+    """Return the ledger leaf of a record. See docs/ledger-records.md."""
     return {
         "type": "evidence",
         "run_id": run_id,
@@ -115,10 +115,10 @@ def leaf_record(evidence: Evidence, digest: str, run_id: str) -> dict[str, objec
 
 
 def checked_run_id(run_id: str) -> str:
-    """`run_id` when it can be a folder's name.
+    """Return `run_id` if it is valid as the name of a folder.
 
     Raises:
-        InputError: it cannot.
+        InputError: invalid run id.
     """
     if not _RUN_ID.fullmatch(run_id):
         raise InputError(f"expected a run id of letters, digits, '.', '-' and '_', got {run_id[:80]!r}")
@@ -132,10 +132,10 @@ def _require_consistent(evidence: Evidence, raw: bytes, seen: set[tuple[str, str
             f"expected raw output with digest {evidence.raw_sha256[:16]}, got {sha256_hex(raw)[:16]}", where=where
         )
     if evidence.target not in evidence.population:
-        raise InputError("expected a target that belongs to the check's population, got another", where=where)
+        raise InputError("the target is not in the population of the check", where=where)
     if (evidence.check_id, evidence.target) in seen:
-        # A check that may be asked until it says PASS is no check.
-        raise InputError("expected one record of a check per target and run, got a second", where=where)
+        # Otherwise a failed check could be repeated until it passes.
+        raise InputError("second record of a check for the same target and run", where=where)
     seen.add((evidence.check_id, evidence.target))
 
 

@@ -1,5 +1,5 @@
-"""The audit log: RFC 6962 Merkle tree, C2SP checkpoints. A lost tail is found as surely as a flipped byte.
+"""The audit log: an RFC 6962 Merkle tree with signed checkpoints (C2SP tlog-checkpoint).
 
-`store` appends and recovers, `group` lets many requests share one fsync, `verify` finds damage, `witness` lets
-somebody outside remember how long the log was. `merkle`, `proof`, `note` and `checkpoint` are pure.
+`store` appends and recovers, `group` shares one fsync among requests, `verify` detects changed, missing and truncated
+entries, `witness` adds cosignatures outside the site. `merkle`, `proof`, `note` and `checkpoint` are pure.
 """

@@ -1,6 +1,6 @@
-"""Checkpoints: "the log named so held so many entries with this root", signed (https://c2sp.org/tlog-checkpoint).
+"""Checkpoints: signed statements of a log's name, size and root hash (https://c2sp.org/tlog-checkpoint).
 
-An auditor who keeps one, on paper if need be, can later tell that an entry before it was changed or cut.
+With a checkpoint kept outside the site, even on paper, an auditor can detect any later change to its entries.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ _SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A tree head. Trust it only when it came from `sign_checkpoint` or passed `verify`."""
+    """A tree head. Its signature is unverified unless it comes from `sign_checkpoint` or passed `verify`."""
 
     origin: str
-    """The log's name."""
+    """Name of the log."""
     size: int
-    """Entries in the log."""
+    """Number of entries in the log."""
     root: bytes
-    """32 bytes, RFC 6962 over all of them."""
+    """RFC 6962 root hash over all entries, 32 bytes."""
     note: Note
-    """As it was read, with every signature line, our own and those of witnesses."""
+    """The signed note with all signature lines: those of the log and of witnesses."""
 
     @property
     def text(self) -> str:
-        """The signed note, ready to be written to a file or read out on a telephone."""
+        """The signed note as text."""
         return str(self.note)
 
     def verify(self, key: VerifyKey) -> None:
-        """Return when the log's own key signed it; the key's name is the origin, as the standard recommends.
+        """Verify the signature of the log. The key name is the origin, as the standard recommends.
 
         Raises:
-            BadSignature: it did not.
+            BadSignature: no valid signature by `key`.
         """
         self.note.verify(self.origin, key)
 
 
 def sign_checkpoint(origin: str, size: int, root: bytes, key: SigningKey) -> Checkpoint:
-    """The checkpoint of `size` entries under `root`, signed."""
+    """Return the signed checkpoint of `size` entries with root hash `root`."""
     note = sign_note(f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n", origin, key)
     return Checkpoint(origin, size, root, note)
 
 
 def parse_checkpoint(content: str | bytes, *, where: str = "") -> Checkpoint:
-    """The checkpoint in `content`; its signature is not verified yet.
+    """Parse a checkpoint. Does not verify its signature.
 
     Raises:
-        InputError: it is not a checkpoint.
+        InputError: `content` is not a checkpoint.
     """
     try:
         note = parse_note(content)
@@ -71,7 +71,7 @@ def parse_checkpoint(content: str | bytes, *, where: str = "") -> Checkpoint:
         except ValueError:
             root = b""
         if len(root) != HASH_BYTES:
-            raise InputError("expected a base64 root hash of 32 bytes, got something else")
+            raise InputError("expected a base64 root hash of 32 bytes")
     except InputError as error:
-        raise InputError(error.message, where=where, hint=error.hint or "this file is no log checkpoint") from error
+        raise InputError(error.message, where=where, hint=error.hint or "give a file with a log checkpoint") from error
     return Checkpoint(origin, int(size), root, note)

@@ -1,4 +1,4 @@
-"""What can be wrong with a ledger."""
+"""Errors of the ledger."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from sovctl.support.errors import SovctlError
 
 
 class LedgerDamaged(SovctlError):
-    """The ledger is not what was signed. Nothing is appended to such a ledger."""
+    """The entries differ from the signed checkpoint. Appends are refused."""
 
 
 class LedgerUnwritable(SovctlError):
-    """An entry could not be made durable. Whoever needed it recorded must not go on."""
+    """An entry could not be made durable. The caller must not perform the action it records."""
 
 
 class WitnessRefused(SovctlError):
-    """A witness does not sign: what it is shown does not extend what it saw before."""
+    """The witness refuses to sign, because the checkpoint is inconsistent with the last one it signed."""

@@ -1,4 +1,4 @@
-"""What `verify` says of a ledger: findings, and as plainly what it cannot tell."""
+"""Result of the verification of a ledger: findings, notes, and limits of what was proven."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class FindingKind(StrEnum):
-    """What is wrong. Each is a reason to call the ledger damaged."""
+    """Kinds of damage to a ledger."""
 
     MISSING_LOG = "missing-log"
     BAD_CHECKPOINT = "bad-checkpoint"
@@ -24,80 +24,80 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, and where."""
+    """One damage and its location."""
 
     kind: FindingKind
     message: str
-    """Both sides: expected ..., got ...."""
+    """Expected and actual state."""
     first_index: int | None = None
-    """The first entry it concerns; None when no entry can be named."""
+    """Index of the first affected entry; None if unknown."""
     last_index: int | None = None
-    """The last entry of a missing range."""
+    """Index of the last entry of a missing range; None if it is not a range."""
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; absent places are left out."""
+        """Return plain values; unknown indices are omitted."""
         places = {"first_index": self.first_index, "last_index": self.last_index}
         return {"kind": self.kind.value, "message": self.message} | {k: v for k, v in places.items() if v is not None}
 
 
 @dataclass(frozen=True)
 class LedgerVerification:
-    """The result of reading a whole ledger."""
+    """Result of the verification of a whole ledger."""
 
     origin: str
-    """From the checkpoint; empty when that could not be read."""
+    """Name of the log, from its checkpoint; empty if unreadable."""
     entries: int
-    """Whole records read."""
+    """Number of complete records."""
     signed_size: int
-    """Entries under the log's own newest checkpoint; 0 when its signature does not hold."""
+    """Number of entries in the newest checkpoint of the log; 0 if its signature is invalid."""
     root: str
-    """Root hash over the signed entries as they were read, 64 hex digits."""
+    """Root hash computed over the signed entries, 64 hex digits."""
     witnessed_size: int | None
-    """Entries under the newest checkpoint that was kept outside, and that the log still extends; None when none was
-    given."""
+    """Number of entries in the newest checkpoint kept outside the site that is consistent with the log; None if none
+    was given."""
     key_is_independent: bool
-    """True when the public key was given, not taken from beside the log."""
+    """Whether the caller supplied the public key; False: it was read from the folder of the log."""
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
-    """Worth knowing, and no damage."""
+    """Observations that are not damage."""
 
     @property
     def is_whole(self) -> bool:
-        """True when nothing is wrong."""
+        """Whether the list of findings is empty."""
         return not self.findings
 
     @property
     def unsigned_tail(self) -> int:
-        """Entries behind the newest checkpoint."""
+        """Number of entries after the newest checkpoint."""
         return max(0, self.entries - self.signed_size)
 
     @property
     def unwitnessed_tail(self) -> int:
-        """Entries that nobody outside has seen a checkpoint of."""
+        """Number of entries after the newest checkpoint kept outside the site."""
         return max(0, self.entries - (self.witnessed_size or 0))
 
     def limits(self) -> tuple[str, ...]:
-        """What this result does not prove, in words for an auditor."""
-        limits = ["records that were never written cannot be found missing"]
+        """Return what the result does not prove, as sentences for an auditor."""
+        limits = ["records that were never written cannot be detected as missing"]
         if not self.key_is_independent:
             limits.append(
-                "the public key was taken from beside the log: this shows that the log is whole, not who signed it; "
-                "give the key you kept with --key"
+                "the public key was read from the folder of the log: the result proves integrity, not who signed; "
+                "supply the key kept outside the site with --key"
             )
         if self.witnessed_size is None:
             limits.append(
-                "no checkpoint kept elsewhere was given: an older copy of this log, or another log signed with the "
-                "same key, would verify as well; give the one you kept with --checkpoint"
+                "without a checkpoint kept outside the site, an older copy of this log, or another log with the same "
+                "key, also verifies; supply one with --checkpoint"
             )
         elif self.unwitnessed_tail:
             limits.append(
-                f"the last {self.unwitnessed_tail} entries are behind the last checkpoint kept elsewhere: whoever "
-                "holds the log's key could still replace them"
+                f"the last {self.unwitnessed_tail} entries are newer than the newest checkpoint kept outside the site: "
+                "they can still be replaced with the key of the log"
             )
         return tuple(limits)
 
     def as_json(self) -> dict[str, Any]:
-        """The document of `sovctl audit verify --json`."""
+        """Return the document of `sovctl audit verify --json`."""
         return {
             "is_whole": self.is_whole,
             "origin": self.origin,

@@ -1,15 +1,15 @@
-"""What lies in a ledger's folder, byte for byte.
+"""File formats of a ledger's folder.
 
-    entries          the records: two bytes of length, big endian, then that many bytes of canonical JSON; repeated.
-                     Cut every 256 records, these are the entry bundles of C2SP tlog-tiles
-    index            40 bytes per record: where it ends in `entries` (8 bytes, big endian), its leaf hash (32)
+    entries          the records: two bytes of length, big endian, then canonical JSON of that length; repeated.
+                     Every 256 records form an entry bundle of C2SP tlog-tiles
+    index            40 bytes per record: its end offset in `entries` (8 bytes, big endian), its leaf hash (32)
     level-1, -2 ...  32 bytes per complete row of 256 hashes of the level below: the tiles' upper levels
     checkpoint       the newest signed tree head
     log.vkey         the public key that signs it
-    torn-<offset>    bytes of a write that a crash cut short: never acknowledged, kept for whoever asks
-    lock             held by the one writer
+    torn-<offset>    bytes of a write that a crash interrupted; never acknowledged, kept for analysis
+    lock             held by the writer
 
-Only `entries` and `checkpoint` are truth; `index` and levels can be made again from `entries`.
+`index` and the levels can be rebuilt from `entries`; `entries` and `checkpoint` cannot.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ _BUFFER_BYTES = 1 << 20
 
 
 class Entry(NamedTuple):
-    """One record as it lies in the file."""
+    """One record of the file `entries`."""
 
     leaf_index: int
     data: bytes
     """Canonical JSON; the leaf is SHA-256(0x00 || data)."""
     end: int
-    """Offset in `entries` just behind it."""
+    """End offset in `entries`, in bytes."""
 
     @property
     def record(self) -> dict[str, Any]:
         """The record as plain values.
 
         Raises:
-            LedgerDamaged: these bytes are none; nothing but `encode_record` ever wrote here.
+            LedgerDamaged: the bytes are not a record of `encode_record`.
         """
         value = _parsed(self.data)
         if value is None:
@@ -54,15 +54,15 @@ class Entry(NamedTuple):
 
 
 def level_name(level: int) -> str:
-    """The file that holds the hashes of `level`, 1 or above."""
+    """Return the name of the file with the hashes of `level`, at least 1."""
     return f"level-{level}"
 
 
 def encode_record(record: Mapping[str, Any]) -> bytes:
-    """The canonical bytes of a record, 2 to 65,535 of them.
+    """Return the canonical JSON of a record, 2 to 65,535 bytes.
 
     Raises:
-        InputError: larger, or not made of plain values. The message does not show the record.
+        InputError: the record is too large, or has values that are not plain. The message omits the record.
     """
     try:
         data = canonical_json(record)
@@ -71,13 +71,13 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
     if len(data) > MAX_RECORD_BYTES:
         raise InputError(
             f"expected a ledger record of at most {MAX_RECORD_BYTES} bytes, got {len(data)}",
-            hint="put the body beside the ledger and its SHA-256 into the record",
+            hint="store the body in a file and its SHA-256 in the record",
         )
     return data
 
 
 def is_record(data: bytes) -> bool:
-    """True when `data` is exactly what `encode_record` makes of some record."""
+    """Return True if `data` is an output of `encode_record`."""
     value = _parsed(data)
     try:
         return value is not None and canonical_json(value) == data
@@ -94,12 +94,12 @@ def _parsed(data: bytes) -> dict[str, Any] | None:
 
 
 def frame(data: bytes) -> bytes:
-    """`data` as it lies in `entries`."""
+    """Return `data` with its length prefix, as stored in `entries`."""
     return len(data).to_bytes(LENGTH_BYTES, "big") + data
 
 
 def read_entries(path: Path, *, start: int = 0, offset: int = 0) -> Iterator[Entry]:
-    """Whole records from `offset` on, in order, in constant memory; ends before a record that is cut short.
+    """Yield the records from `offset` on, in order, in constant memory. Stops before an incomplete record.
 
     Args:
         path: the `entries` file.

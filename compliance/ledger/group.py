@@ -1,10 +1,10 @@
-"""Many requests, one fsync: group commit for an asyncio server.
+"""Group commit for an asyncio server: concurrent appends share one fsync.
 
     async with GroupCommit(ledger) as group:
         index = await group.append({"type": "request", ...})  # durable when this returns
 
-While one batch is on its way to the disk, the next one gathers; nobody waits on a timer. An error reaches everybody
-whose record was in the batch, and the caller must then refuse the answer: no audit write, no answer.
+While one batch is written, later records form the next batch; no timer delays them. An error is raised for every
+record of the batch, and the caller must then not release the answer.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from .format import encode_record
 from .store import Ledger
 
 MAX_BATCH = 256  # records; one entry bundle of C2SP tlog-tiles
-MAX_WAITING = 8192  # records; at most 512 MiB when all are as large as a record may be
-CHECKPOINT_AFTER_S = 1.0  # seconds of silence, then whatever is not signed yet is signed
+MAX_WAITING = 8192  # records; 512 MiB if all have the maximum size
+CHECKPOINT_AFTER_S = 1.0  # seconds without an append
 
 
 class GroupCommit:
@@ -35,10 +35,10 @@ class GroupCommit:
 
     Args:
         ledger: open; stays open when the group is closed.
-        max_batch: records per fsync at most.
-        max_waiting: records that may wait; the next one is refused, so that a slow disk cannot fill the memory.
-        checkpoint_after_s: seconds without an append after which a checkpoint is written.
-        stall_timeout: how long a batch, or a checkpoint, may take.
+        max_batch: maximum number of records per fsync.
+        max_waiting: maximum number of queued records; further ones are refused, which bounds memory on a slow disk.
+        checkpoint_after_s: seconds after the last append until a checkpoint is written.
+        stall_timeout: time limit of a batch or a checkpoint.
     """
 
     def __init__(
@@ -61,23 +61,23 @@ class GroupCommit:
         self._closing = False
         self._idle: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._heard_at = 0.0
-        self._under_way: list[_Record] = []
+        self._last_append_s = 0.0
+        self._in_flight: list[_Record] = []
         self._stall_timeout = stall_timeout or StallTimeout()
         self._stall_timeout.on_hung = self._fail_all
         self._thread = WorkerThread("ledger", closed=partial(LedgerUnwritable, "the ledger is closing"))
 
     async def append(self, record: Mapping[str, Any]) -> int:
-        """Append one record; its index, once it is on the disk.
+        """Append one record, and return its index when it is durable.
 
         Raises:
-            InputError: the record is too large or not made of plain values; nobody else is affected.
-            LedgerUnwritable: it was not made durable. Do not go on as if it had been.
+            InputError: the record is too large, or has values that are not plain. Other records are unaffected.
+            LedgerUnwritable: the record is not durable. Do not perform the action it records.
         """
         return await self.append_encoded(encode_record(record))
 
     def append_encoded(self, data: bytes) -> asyncio.Future[int]:
-        """`append` for a record that is canonical JSON already, as `encode_record` makes it, and not longer.
+        """Append the output of `encode_record`; see `append`.
 
         Raises:
             LedgerUnwritable: as for `append`.
@@ -88,9 +88,9 @@ class GroupCommit:
                 if self._closing
                 else HUNG
                 if self._stall_timeout.is_hung
-                else f"expected at most {self._max_waiting} records waiting for the disk, got one more",
+                else f"{self._max_waiting} records are already waiting for the disk",
                 where=str(self._ledger.directory),
-                hint="the disk does not keep up; nothing is served unrecorded",
+                hint="check the disk of the ledger; requests are refused until it is writable",
             )
         if (loop := self._loop) is None:
             loop = self._loop = asyncio.get_running_loop()
@@ -98,19 +98,19 @@ class GroupCommit:
         self._waiting.append((data, future))
         if not self._is_busy:
             self._is_busy = True
-            loop.call_soon(self._next)  # whoever else is ready in this turn of the loop comes along
+            loop.call_soon(self._next)  # appends in the same turn of the loop join the batch
         return future
 
     async def check(self) -> None:
-        """Return when the ledger can be written.
+        """Write a checkpoint, to check that the ledger is writable.
 
         Raises:
-            LedgerUnwritable: it can't.
+            LedgerUnwritable: the ledger is not writable.
         """
         await self._thread.run(self._ledger.checkpoint)
 
     async def close(self) -> None:
-        """Write what waits, sign a checkpoint, end the writer. Later appends are refused."""
+        """Write the queued records and a checkpoint, and end the writer thread. Later appends are refused."""
         self._closing = True
         if self._timer is not None:
             self._timer.cancel()
@@ -118,7 +118,7 @@ class GroupCommit:
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
         if not self._is_signed:
-            with contextlib.suppress(SovctlError):  # the entries are durable; they are signed when it is next opened
+            with contextlib.suppress(SovctlError):  # the entries are durable; the next open signs them
                 await self._thread.run(self._ledger.checkpoint)
         self._stall_timeout.stop()
         self._thread.close()
@@ -132,12 +132,12 @@ class GroupCommit:
         await self.close()
 
     def _next(self) -> None:
-        """Hand the next batch to the disk."""
+        """Submit the next batch to the writer thread."""
         loop = self._loop
         assert loop is not None
         waiting = self._waiting
         if waiting:
-            batch = self._under_way = [waiting.popleft() for _ in range(min(len(waiting), self._max_batch))]
+            batch = self._in_flight = [waiting.popleft() for _ in range(min(len(waiting), self._max_batch))]
             self._stall_timeout.begin(loop)
             written = partial(self._written, batch)
             self._thread.submit(loop, written, self._ledger.append_encoded, [data for data, _ in batch])
@@ -146,13 +146,13 @@ class GroupCommit:
         if self._idle is not None:
             self._idle.set_result(None)
         elif self._timer is None and not self._is_signed:
-            self._timer = loop.call_later(self._checkpoint_after_s, self._look_at_clock)
+            self._timer = loop.call_later(self._checkpoint_after_s, self._on_timer)
 
     def _written(self, batch: list[_Record], indices: range | None, error: Exception | None) -> None:
-        """Everybody hears what became of his record, whatever it is; then the next batch goes."""
+        """Resolve the futures of a batch, and submit the next one."""
         if indices is not None:
             for index, (_, future) in zip(indices, batch, strict=True):
-                if not future.done():  # a caller that gave up; its record is written all the same
+                if not future.done():  # the caller was cancelled; its record is written
                     future.set_result(index)
             self._is_signed = False
         elif error is not None:
@@ -160,32 +160,32 @@ class GroupCommit:
                 if not future.done():
                     future.set_exception(error)
         assert self._loop is not None
-        self._heard_at = self._loop.time()
-        self._under_way = []
+        self._last_append_s = self._loop.time()
+        self._in_flight = []
         self._stall_timeout.end()
         self._next()
 
     def _fail_all(self) -> None:
-        """Whoever waits on a batch that takes too long hears that it is not durable."""
-        for _, future in (*self._under_way, *self._waiting):
+        """Fail all pending appends after the stall timeout."""
+        for _, future in (*self._in_flight, *self._waiting):
             if not future.done():
                 future.set_exception(LedgerUnwritable(HUNG, where=str(self._ledger.directory)))
-        self._waiting.clear()  # these were not begun, and nobody waits for them any more
+        self._waiting.clear()  # not submitted yet, and their futures have failed
 
-    def _look_at_clock(self) -> None:
-        """One timer serves many records: sign when nothing came for a while, else look again."""
+    def _on_timer(self) -> None:
+        """Write a checkpoint if no append came for `checkpoint_after_s`, else restart the timer."""
         loop, self._timer = self._loop, None
         assert loop is not None
-        silent_s = 0.0 if self._is_busy else loop.time() - self._heard_at
-        if silent_s < self._checkpoint_after_s:
-            self._timer = loop.call_later(self._checkpoint_after_s - silent_s, self._look_at_clock)
+        idle_s = 0.0 if self._is_busy else loop.time() - self._last_append_s
+        if idle_s < self._checkpoint_after_s:
+            self._timer = loop.call_later(self._checkpoint_after_s - idle_s, self._on_timer)
             return
         self._is_busy = True
-        self._stall_timeout.begin(loop)  # records may come while it is signed
+        self._stall_timeout.begin(loop)  # records may be queued during the checkpoint
         self._thread.submit(loop, self._signed, self._ledger.checkpoint)
 
     def _signed(self, _checkpoint: object, error: Exception | None) -> None:
-        # When it fails, the entries are durable all the same; it is tried again, and at the latest when next opened.
+        # On failure the entries stay durable; the checkpoint is retried, at the latest at the next open.
         self._is_signed = error is None
         self._stall_timeout.end()
         self._next()

@@ -1,7 +1,7 @@
 """The derived files of a ledger: leaf hashes with offsets, and the upper rows of the tree.
 
-They make opening, random access and proofs cheap (a few hundred bytes read, however long the log is) and let `verify`
-say which entry is bad. None of them is trusted: opening compares them with the signed root, and they can be rebuilt.
+With them, opening, random access and proofs read a few hundred bytes, independent of the size of the log, and `verify`
+can name the damaged entry. The files are not trusted: opening compares them with the signed root.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Index:
 
     Args:
         directory: the ledger's folder.
-        writable: open for the one writer; a reader sees only what exists.
+        writable: True for the writer; missing files are then created.
     """
 
     def __init__(self, directory: Path, *, writable: bool = False) -> None:
@@ -33,18 +33,18 @@ class Index:
         self._files: list[int] = []
 
     def close(self) -> None:
-        """Close the files; they are opened again when needed."""
+        """Close the files. They are reopened on use."""
         for descriptor in self._files:
             os.close(descriptor)
         self._files.clear()
 
     def count(self, level: int) -> int:
-        """How many hashes the file of `level` holds, whole rows only."""
+        """Return the number of complete hashes in the file of `level`."""
         descriptor = self._file(level)
         return 0 if descriptor is None else os.fstat(descriptor).st_size // _width(level)
 
     def rows(self, level: int, start: int, stop: int) -> list[bytes]:
-        """Hashes start to stop of `level`; fewer when the file is shorter. A `proof.Rows` source."""
+        """Return the hashes `start` to `stop` of `level`; fewer if the file is shorter. Implements `proof.Rows`."""
         descriptor, width = self._file(level), _width(level)
         if descriptor is None:
             return []
@@ -52,13 +52,13 @@ class Index:
         return [data[at - HASH_BYTES : at] for at in range(width, len(data) + 1, width)]
 
     def block(self, start: int, stop: int) -> list[tuple[int, bytes]]:
-        """End offset and leaf hash of records start to stop; fewer when the file is shorter."""
+        """Return end offset and leaf hash of the records `start` to `stop`; fewer if the file is shorter."""
         descriptor = self._file(0)
         data = b"" if descriptor is None else os.pread(descriptor, (stop - start) * ROW_BYTES, start * ROW_BYTES)
         return [(end, leaf) for end, leaf in _ROW.iter_unpack(data[: len(data) - len(data) % ROW_BYTES])]
 
     def end(self, index: int) -> int | None:
-        """Offset in `entries` just behind record `index`; 0 for -1, None when the row is missing."""
+        """Return the end offset of record `index` in `entries`; 0 for -1, None if the row is missing."""
         if index < 0:
             return 0
         descriptor = self._file(0)
@@ -66,7 +66,7 @@ class Index:
         return int.from_bytes(data, "big") if len(data) == OFFSET_BYTES else None
 
     def frontier(self, size: int) -> Frontier | None:
-        """The right edge of the tree at `size`, as these files have it; None when rows are missing."""
+        """Return the right edge of the tree at `size` from the files; None if rows are missing."""
         rows = []
         for level in range(max(1, -(-size.bit_length() // LEVEL_BITS))):
             count = size >> (LEVEL_BITS * level)
@@ -76,11 +76,11 @@ class Index:
         return Frontier(size, rows)
 
     def write(self, size: int, leaves: Iterable[tuple[int, bytes]], completed: Iterable[tuple[int, bytes]]) -> None:
-        """Put rows behind those of the first `size` records; not yet durable, see `sync`.
+        """Write rows after those of the first `size` records. Durable after `sync`.
 
         Args:
             leaves: end offset and leaf hash of each new record.
-            completed: level and hash of each row that they completed, in order.
+            completed: level and hash of each row completed by these records, in order.
         """
         data = b"".join([end.to_bytes(OFFSET_BYTES, "big") + leaf for end, leaf in leaves])
         write_at(self._writable(0), data, size * ROW_BYTES)
@@ -91,12 +91,12 @@ class Index:
             counts[level] = count + 1
 
     def truncate(self, size: int) -> None:
-        """Forget everything behind the first `size` records."""
+        """Remove all rows after the first `size` records."""
         for level, descriptor in enumerate(self._opened()):
             os.ftruncate(descriptor, (size >> (LEVEL_BITS * level)) * _width(level))
 
     def sync(self) -> None:
-        """Make the rows durable, so that a checkpoint never promises an index that a power cut can undo."""
+        """Make the rows durable. Required before a checkpoint, because a power failure must not lose its rows."""
         for descriptor in self._opened():
             os.fdatasync(descriptor)
 
@@ -122,7 +122,7 @@ class Index:
 
 
 def write_at(descriptor: int, data: bytes, offset: int) -> None:
-    """Write all of `data` at `offset`; a short write, as a full disk gives, is continued until it is an error."""
+    """Write all of `data` at `offset`. Short writes are continued until the system reports an error."""
     while (written := os.pwrite(descriptor, data, offset)) < len(data):
         offset, data = offset + written, data[written:]
 

@@ -1,18 +1,18 @@
-"""Several processes, one ledger: workers send their records down a line to the one process that writes.
+"""Lets several worker processes append to one ledger through the process that writes it.
 
     worker_end, writer_end = line()
     writer = LineWriter(ledger)                   # in the writing process
-    writer.answer([writer_end])                   # when it can be read: append, one fsync for all, tell everybody
+    writer.answer([writer_end])                   # when it is readable: append all with one fsync, and reply
     sender = LineSender(worker_end)               # in a worker, inside its event loop
     index = await sender.append_encoded(data)     # durable when this returns
 
-A line is a pair of unix sockets that keep messages whole, so a worker that dies in the middle of one leaves nothing
-half-said. While one batch of a worker is on its way, its next one gathers. What can't be written is an error for
-everybody whose record was in the batch; a line that breaks is one for everybody who waits on it.
+A line is a pair of Unix sockets of type SOCK_SEQPACKET: a message arrives complete or is lost with its worker. While
+one batch of a worker is written, its later records form the next batch. If a batch cannot be written, every append in
+it fails. If the line is closed, every pending append fails.
 
     worker -> writer    A, then 4 bytes length and record, and so on      append
-                        C                                                 sign what is not signed yet
-    writer -> worker    K, then 8 bytes index of the first                done
+                        C                                                 write a checkpoint
+    writer -> worker    K, then 8 bytes index of the first record         done
                         E, then the reason                                nothing was written
 """
 
@@ -33,13 +33,13 @@ from .format import encode_record
 from .group import MAX_BATCH, MAX_WAITING
 from .store import Ledger
 
-_FULL_BYTES = 96 << 10  # no record is added to a message beyond this; with one of 64 KiB it stays under _MESSAGE_BYTES
-_MESSAGE_BYTES = 192 << 10  # below Linux' default for a socket's buffer, 212,992 (net.core.wmem_default)
+_FULL_BYTES = 96 << 10  # limit before adding a record; with one more of 64 KiB a message stays below _MESSAGE_BYTES
+_MESSAGE_BYTES = 192 << 10  # below the socket buffer of Linux, by default 212,992 (net.core.wmem_default)
 _LENGTH_BYTES, _INDEX_BYTES = 4, 8
 
 
 def line() -> tuple[socket.socket, socket.socket]:
-    """The two ends of a line, the worker's and the writer's; neither blocks."""
+    """Return the ends of a new line: the worker's and the writer's, both non-blocking."""
     ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     for end in ends:
         end.setblocking(False)
@@ -47,16 +47,16 @@ def line() -> tuple[socket.socket, socket.socket]:
 
 
 class LineWriter:
-    """The writing process' side."""
+    """The side of the process that writes the ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     def answer(self, ends: Sequence[socket.socket]) -> bool:
-        """Take one message from each end that has one, write all records with one fsync, and answer.
+        """Receive one message from each readable end, write all records with one fsync, and reply.
 
         Returns:
-            True when records were written.
+            True if records were written.
         """
         asked: list[tuple[socket.socket, list[bytes]]] = []
         for end in ends:
@@ -65,20 +65,20 @@ class LineWriter:
                     asked.append((end, _records(message)))
         records = [record for _, batch in asked for record in batch]
         appending = [(end, len(batch)) for end, batch in asked if batch]
-        checking = [end for end, batch in asked if not batch]  # who sends no record asks for a signature
+        checking = [end for end, batch in asked if not batch]  # a message without records requests a checkpoint
         try:
             first = self._ledger.append_encoded(records).start
         except SovctlError as error:
             for end, _ in asked:
-                _say(end, b"E" + error.message.encode())
+                _reply(end, b"E" + error.message.encode())
             return False
         for end, count in appending:
-            _say(end, b"K" + first.to_bytes(_INDEX_BYTES))
+            _reply(end, b"K" + first.to_bytes(_INDEX_BYTES))
             first += count
         if checking:
             answer = self._check()
             for end in checking:
-                _say(end, answer)
+                _reply(end, answer)
         return bool(records)
 
     def _check(self) -> bytes:
@@ -90,13 +90,13 @@ class LineWriter:
 
 
 class LineSender:
-    """A worker's side; made inside its event loop.
+    """The side of a worker. Construct it inside the event loop.
 
     Args:
-        end: the worker's end of a line.
-        on_broken: called once when the writing process is gone.
-        max_waiting: records that may wait; the next one is refused.
-        stall_timeout: how long a message may wait for its answer.
+        end: the worker end of a line.
+        on_broken: called once when the writing process has ended.
+        max_waiting: maximum number of queued records; further ones are refused.
+        stall_timeout: time limit of the reply to a message.
     """
 
     def __init__(
@@ -118,33 +118,35 @@ class LineSender:
         self._broken = ""
         self._stall_timeout = stall_timeout or StallTimeout()
         self._stall_timeout.on_hung = self._fail_all
-        self._loop.add_reader(end.fileno(), self._hear)
+        self._loop.add_reader(end.fileno(), self._receive)
 
     async def append(self, record: Mapping[str, Any]) -> int:
-        """Append one record; its index, once it is on the disk.
+        """Append one record, and return its index when it is durable.
 
         Raises:
-            InputError: the record is too large or not made of plain values.
-            LedgerUnwritable: it was not made durable. Do not go on as if it had been.
+            InputError: the record is too large, or has values that are not plain.
+            LedgerUnwritable: the record is not durable. Do not perform the action it records.
         """
         return await self.append_encoded(encode_record(record))
 
     def append_encoded(self, data: bytes) -> asyncio.Future[int]:
-        """`append` for a record that is canonical JSON already."""
+        """Append the output of `encode_record`; see `append`."""
         future: asyncio.Future[int] = self._loop.create_future()
         if self._broken or self._stall_timeout.is_hung or len(self._waiting) >= self._max_waiting:
-            expected = f"expected at most {self._max_waiting} records waiting for the disk, got one more"
-            future.set_exception(LedgerUnwritable(self._broken or (HUNG if self._stall_timeout.is_hung else expected)))
+            queue_full = f"{self._max_waiting} records are already waiting for the disk"
+            future.set_exception(
+                LedgerUnwritable(self._broken or (HUNG if self._stall_timeout.is_hung else queue_full))
+            )
             return future
         self._waiting.append((data, future))
         self._send_soon()
         return future
 
     async def check(self) -> None:
-        """Return when the ledger can be written.
+        """Request a checkpoint, to check that the ledger is writable.
 
         Raises:
-            LedgerUnwritable: it can't.
+            LedgerUnwritable: the ledger is not writable.
         """
         if self._broken:
             raise LedgerUnwritable(self._broken)
@@ -154,10 +156,10 @@ class LineSender:
         await future
 
     async def close(self) -> None:
-        """Wait for what is on its way; then the line is closed."""
-        on_its_way = [*self._sent, *self._checks, *(future for _, future in self._waiting)]
-        if on_its_way:
-            await asyncio.wait(on_its_way)
+        """Wait for the pending messages, and close the line."""
+        pending = [*self._sent, *self._checks, *(future for _, future in self._waiting)]
+        if pending:
+            await asyncio.wait(pending)
         self._break("the ledger's line is closed")
 
     def _send_soon(self) -> None:
@@ -166,17 +168,17 @@ class LineSender:
             self._loop.call_soon(self._send)
 
     def _send(self) -> None:
-        """One message: everything that waits, as far as it fits."""
+        """Send one message with as many queued records as fit."""
         if self._checks:
             message, self._sent, self._checks = b"C", self._checks, []
         else:
-            pieces, size = [b"A"], 0
+            chunks, size = [b"A"], 0
             while self._waiting and size < _FULL_BYTES and len(self._sent) < MAX_BATCH:
                 data, future = self._waiting.popleft()
-                pieces += (len(data).to_bytes(_LENGTH_BYTES), data)
+                chunks += (len(data).to_bytes(_LENGTH_BYTES), data)
                 size += len(data) + _LENGTH_BYTES
                 self._sent.append(future)
-            message = b"".join(pieces)
+            message = b"".join(chunks)
         self._stall_timeout.begin(self._loop)
         try:
             self._end.send(message)
@@ -184,11 +186,11 @@ class LineSender:
             self._lost()
 
     def _fail_all(self) -> None:
-        """Whoever waits on a batch that takes too long hears that it is not durable."""
+        """Fail all pending appends after the stall timeout."""
         _fail([*self._sent, *(future for _, future in self._waiting)], HUNG)
-        self._waiting.clear()  # these were not sent, and nobody waits for them any more
+        self._waiting.clear()  # not sent yet, and their futures have failed
 
-    def _hear(self) -> None:
+    def _receive(self) -> None:
         try:
             message = self._end.recv(_MESSAGE_BYTES)
         except BlockingIOError:
@@ -203,7 +205,7 @@ class LineSender:
         if message[:1] == b"K":
             first = int.from_bytes(message[1:])
             for index, future in enumerate(sent, start=first):
-                if not future.done():  # a caller that gave up; its record is written all the same
+                if not future.done():  # the caller was cancelled; its record is written
                     future.set_result(index)
         else:
             _fail(sent, message[1:].decode())
@@ -212,7 +214,7 @@ class LineSender:
             self._send_soon()
 
     def _lost(self) -> None:
-        self._break("the process that writes the ledger is gone")
+        self._break("the process that writes the ledger has ended")
         if self._on_broken is not None:
             self._on_broken()
 
@@ -237,8 +239,8 @@ def _records(message: bytes) -> list[bytes]:
     return records
 
 
-def _say(end: socket.socket, message: bytes) -> None:
-    with contextlib.suppress(OSError):  # the worker is gone; its records are written all the same
+def _reply(end: socket.socket, message: bytes) -> None:
+    with contextlib.suppress(OSError):  # the worker has ended; its records are written
         end.send(message)
 
 

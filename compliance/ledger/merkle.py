@@ -1,8 +1,8 @@
-"""The RFC 6962 Merkle tree over SHA-256, grown leaf by leaf in constant memory.
+"""The RFC 6962 Merkle tree over SHA-256, built leaf by leaf in constant memory.
 
 Rows: level 0 holds leaf hashes; one entry of level k is the root of 256^k leaves, the tile height of C2SP tlog-tiles.
-A `Frontier` keeps only the unfinished row of each level, at most 255 hashes, which is all that an append or a root
-needs. RFC 9162 (the same tree) is cited where a clause decides.
+A `Frontier` holds the incomplete row of each level, at most 255 hashes; appends and the root need no more. Clauses are
+cited from RFC 9162, which defines the same tree.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 
 
 def complete_root(hashes: list[bytes]) -> bytes:
-    """The root over neighbouring hashes of equal height; their number is a power of two, at least one."""
+    """Return the root over adjacent hashes of equal height. Their number must be a power of two."""
     assert hashes
     assert len(hashes) & (len(hashes) - 1) == 0
     while len(hashes) > 1:
@@ -43,8 +43,8 @@ class Frontier:
     """The right edge of a growing tree.
 
     Args:
-        size: leaves so far.
-        rows: the unfinished row of each level, level 0 first, each at most 255 hashes. Their lengths are the base-256
+        size: number of leaves.
+        rows: the incomplete row of each level, level 0 first, each at most 255 hashes. Their lengths are the base-256
             digits of `size`.
     """
 
@@ -54,8 +54,8 @@ class Frontier:
         assert size == sum(len(row) << (LEVEL_BITS * level) for level, row in enumerate(self.rows))
 
     def copy(self) -> Frontier:
-        """An independent one, so that an append that fails leaves nothing behind."""
-        twin = Frontier.__new__(Frontier)  # its rows are known to fit its size
+        """Return an independent copy. Appends change a copy, so that a failed one can be discarded."""
+        twin = Frontier.__new__(Frontier)  # skips the check of __init__, because the rows are consistent
         twin.size, twin.rows = self.size, [row.copy() for row in self.rows]
         return twin
 
@@ -63,7 +63,7 @@ class Frontier:
         """Add one leaf hash.
 
         Returns:
-            The hashes of rows that this leaf completed, level 1 first; nearly always empty.
+            The hashes of the rows that this leaf completed, level 1 first; empty for 255 of 256 leaves.
         """
         self.size += 1
         row = self.rows[0]
@@ -83,7 +83,7 @@ class Frontier:
         return completed
 
     def root(self) -> bytes:
-        """The tree head over all leaves so far (RFC 9162 2.1.1)."""
+        """Return the root hash over all leaves (RFC 9162 2.1.1)."""
         if not self.size:
             return EMPTY_ROOT
         peaks = [peak for row in reversed(self.rows) for peak in _peaks(row)]
@@ -94,7 +94,7 @@ class Frontier:
 
 
 def _peaks(row: list[bytes]) -> list[bytes]:
-    """The roots of the full subtrees that make up an unfinished row, largest first."""
+    """Return the roots of the complete subtrees of an incomplete row, largest first."""
     peaks, start = [], 0
     for bit in reversed(range(LEVEL_BITS)):
         width = 1 << bit

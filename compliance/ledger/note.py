@@ -1,11 +1,11 @@
-"""Signed notes: a text and the lines that sign it, as C2SP signed-note v1.0.0 says (https://c2sp.org/signed-note).
+"""Signed notes: a text and its signature lines (C2SP signed-note v1.0.0, https://c2sp.org/signed-note).
 
     example text
 
     — example.com/log Az3grlgtzPICa5OS8npVmf1M...
 
-Only Ed25519 is made and checked here; lines of unknown keys are kept and ignored, as the standard demands. Parsing
-accepts exactly one spelling of a note, so that no byte of it can change unseen.
+Only Ed25519 is supported. Lines of unknown keys are kept and ignored, as the standard requires. The parser accepts only
+the canonical encoding of a note, so that every changed byte is detected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sovctl.support.errors import InputError
 
 from ..signing import BadSignature, SigningKey, VerifyKey, checked_key_name
 
-MAX_NOTE_BYTES = 64 * 1024  # ours; a checkpoint with sixteen post-quantum cosignatures of 5 kB would still fit twice
+MAX_NOTE_BYTES = 64 * 1024  # chosen; more than any checkpoint with Ed25519 cosignatures
 MAX_SIGNATURES = 100  # golang.org/x/mod/sumdb/note; the standard asks for at least 16
 
 _LINE = re.compile(r"— ([^\s+]+) ([A-Za-z0-9+/]+={0,2})")
@@ -28,13 +28,13 @@ _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
 
 @dataclass(frozen=True)
 class SignatureLine:
-    """One signature as it stands, checked or not."""
+    """One signature line, verified or not."""
 
     name: str
     key_id: bytes
     """4 bytes."""
     signature: bytes
-    """64 bytes for Ed25519; 72, a time first, for a cosignature."""
+    """64 bytes for Ed25519; 72 bytes, of which the first 8 are the time, for a cosignature."""
 
     def __str__(self) -> str:
         return f"— {self.name} {base64.b64encode(self.key_id + self.signature).decode()}\n"
@@ -42,20 +42,20 @@ class SignatureLine:
 
 @dataclass(frozen=True)
 class Note:
-    """A text and its signature lines. The text means nothing until `verify` has returned."""
+    """A text and its signature lines. The text is untrusted until `verify` has returned."""
 
     text: str
-    """Ends in a newline, which is signed too."""
+    """Ends in a newline, which is part of the signed text."""
     signatures: tuple[SignatureLine, ...]
 
     def __str__(self) -> str:
         return self.text + "\n" + "".join(str(line) for line in self.signatures)
 
     def verify(self, name: str, key: VerifyKey) -> None:
-        """Return when `key` under `name` signed the text.
+        """Verify the signature of the text by `key` with key name `name`.
 
         Raises:
-            BadSignature: no line is by that key, or one of them does not verify.
+            BadSignature: no line of that key, or an invalid one.
         """
         lines = [line for line in self.signatures if (line.name, line.key_id) == (name, key.note_key_id(name))]
         if not lines:
@@ -68,10 +68,10 @@ class Note:
 
 
 def sign_note(text: str, name: str, key: SigningKey) -> Note:
-    """`text`, signed by `key` under `name`.
+    """Sign `text` with `key` and key name `name`.
 
     Raises:
-        InputError: the text cannot be a note's, or the name a key's.
+        InputError: invalid text of a note, or invalid key name.
     """
     if not text.endswith("\n") or _CONTROL.search(text):
         raise InputError("expected a note text that ends in a newline and has no other control characters")
@@ -80,10 +80,10 @@ def sign_note(text: str, name: str, key: SigningKey) -> Note:
 
 
 def parse_note(content: str | bytes) -> Note:
-    """The parts of a signed note; nothing is verified yet.
+    """Parse a signed note. Does not verify signatures.
 
     Raises:
-        InputError: it is not a signed note in its one canonical spelling.
+        InputError: not a signed note in its canonical encoding.
     """
     try:
         whole = content if isinstance(content, str) else content.decode()

@@ -1,7 +1,7 @@
-"""Inclusion and consistency proofs of RFC 9162, made from any source of row hashes and checked from nothing.
+"""Inclusion and consistency proofs of RFC 9162: creation from row hashes, and verification.
 
-A `Rows` source answers "hashes start to stop of level k" (see `merkle`), from files or from memory; a proof costs a
-few hundred hashes whatever the size of the log. Checking needs no log at all.
+A `Rows` function returns the hashes of a range of one level (see `merkle`), from files or from memory. A proof needs a
+few hundred hashes, independent of the size of the log. Verification does not need the log.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from .merkle import EMPTY_ROOT, LEVEL_BITS, complete_root, node_hash
 
 Rows = Callable[[int, int, int], list[bytes]]
-"""`rows(level, start, stop)`: hashes of complete subtrees of 256^level leaves, from the left of the tree."""
+"""`rows(level, start, stop)`: root hashes of complete subtrees of 256^level leaves, left to right."""
 
 
 def inclusion_proof(rows: Rows, index: int, size: int) -> list[bytes]:
-    """The audit path of leaf `index` in the tree of the first `size` leaves, leaf's sibling first (RFC 9162 2.1.3.1).
+    """Return the audit path of leaf `index` in the tree of `size` leaves, the leaf's sibling first (RFC 9162 2.1.3.1).
 
     Raises:
         ValueError: expected 0 <= index < size.
@@ -35,9 +35,9 @@ def inclusion_proof(rows: Rows, index: int, size: int) -> list[bytes]:
 
 
 def consistency_proof(rows: Rows, old_size: int, size: int) -> list[bytes]:
-    """What shows that the first `old_size` leaves of the tree of `size` are unchanged (RFC 9162 2.1.4.1).
+    """Return the proof that the tree of `size` leaves extends the tree of `old_size` leaves (RFC 9162 2.1.4.1).
 
-    Empty for equal sizes, and for an old size of 0, of which nothing needs to be shown.
+    Empty for equal sizes and for an old size of 0.
 
     Raises:
         ValueError: expected 0 <= old_size <= size.
@@ -61,7 +61,7 @@ def consistency_proof(rows: Rows, old_size: int, size: int) -> list[bytes]:
 
 
 def subtree_root(rows: Rows, start: int, end: int) -> bytes:
-    """The root over leaves start to end of a tree; `start` is a multiple of the power of two at or above the width."""
+    """Return the root over the leaves `start` to `end`. `start` is a multiple of the next power of two of the width."""
     width = end - start
     if width & (width - 1):
         middle = start + _split(width)
@@ -72,7 +72,7 @@ def subtree_root(rows: Rows, start: int, end: int) -> bytes:
 
 
 def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
-    """True when `path` leads from `leaf` at `index` to `root` of a tree of `size` leaves (RFC 9162 2.1.3.2)."""
+    """Return True if `path` proves `leaf` at `index` in the tree of `size` leaves with `root` (RFC 9162 2.1.3.2)."""
     if not 0 <= index < size:
         return False
     position, last, current = index, size - 1, leaf
@@ -90,7 +90,7 @@ def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], 
 
 
 def verify_consistency(old_size: int, old_root: bytes, size: int, root: bytes, path: Sequence[bytes]) -> bool:
-    """True when the tree (`size`, `root`) only adds leaves to (`old_size`, `old_root`) (RFC 9162 2.1.4.2)."""
+    """Return True if the tree (`size`, `root`) extends the tree (`old_size`, `old_root`) (RFC 9162 2.1.4.2)."""
     if old_size > size or old_size < 0:
         return False
     if old_size == size:
@@ -100,7 +100,7 @@ def verify_consistency(old_size: int, old_root: bytes, size: int, root: bytes, p
     if not path:
         return False
     hashes = list(path)
-    if not old_size & (old_size - 1):  # a power of two: its root is the first hash of the path
+    if not old_size & (old_size - 1):  # for a power of two, the path omits the old root
         hashes.insert(0, old_root)
     position, last = old_size - 1, size - 1
     while position & 1:
@@ -121,5 +121,5 @@ def verify_consistency(old_size: int, old_root: bytes, size: int, root: bytes, p
 
 
 def _split(width: int) -> int:
-    """The largest power of two smaller than `width`, which is at least 2 (RFC 9162 2.1.1)."""
+    """Return the largest power of two below `width`, which is at least 2 (RFC 9162 2.1.1)."""
     return 1 << ((width - 1).bit_length() - 1)

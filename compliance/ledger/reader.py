@@ -1,10 +1,10 @@
-"""Reading a ledger without its key and without its lock: what reports and auditors do.
+"""Reads a ledger without its key and without its lock, for reports and audits.
 
     reader = LedgerReader(state / "ledger")
     for entry in reader.entries():
         entry.leaf_index, entry.record
 
-Nothing read here is verified; `verify` does that.
+The reader does not verify entries or signatures; see `verify`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from .proof import Rows, consistency_proof, inclusion_proof
 
 
 class LedgerReader:
-    """A ledger as it lies on the disk.
+    """A ledger, opened for reading.
 
     Args:
-        directory: the ledger's folder.
+        directory: folder of the ledger.
 
     Raises:
-        InputError: there is no readable checkpoint in it.
+        InputError: no readable checkpoint in the folder.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -41,52 +41,52 @@ class LedgerReader:
             content = path.read_bytes()
         except OSError as error:
             raise InputError(
-                f"expected a ledger, got no readable checkpoint: {(error.strerror or '').lower()}",
+                f"expected a ledger, but its checkpoint is unreadable: {(error.strerror or '').lower()}",
                 where=str(path),
-                hint="name the folder that holds `entries` and `checkpoint`",
+                hint="give the folder that contains `entries` and `checkpoint`",
             ) from error
         self.checkpoint: Checkpoint = parse_checkpoint(content, where=str(path))
 
     def vkey_text(self) -> str:
-        """The public key that lies beside the log; empty when there is none."""
+        """Return the public key in the folder of the log; empty if the file is missing."""
         with contextlib.suppress(OSError, UnicodeDecodeError):
             return (self.directory / layout.VKEY).read_text()
         return ""
 
     def entries(self, *, start: int = 0) -> Iterator[Entry]:
-        """Records from `start` on, in constant memory; behind the checkpoint only as far as they are records."""
+        """Yield the records from `start` on, in constant memory. Stops at invalid data after the checkpoint."""
         for entry in self._read(start):
             if entry.leaf_index >= self.checkpoint.size and not layout.is_record(entry.data):
-                return  # what a power cut left behind the last write; nobody was told of it
+                return  # unacknowledged data of an interrupted write
             if entry.leaf_index >= start:
                 yield entry
 
     def _read(self, start: int) -> Iterator[Entry]:
-        """Whole records from `start` on, or from the first one on where the index does not lead to it."""
+        """Return the records from `start` on, or all records if the index does not match."""
         path = self.directory / layout.ENTRIES
         if not path.exists():
             return iter(())
         with contextlib.closing(Index(self.directory)) as index:
             offset, row = index.end(start - 1), index.block(start, start + 1)
-        if offset is not None and row:  # offsets are not signed: the first record must be the one the row speaks of
+        if offset is not None and row:  # offsets are not signed: compare the record with the hash in its index row
             first = next(read_entries(path, start=start, offset=offset), None)
             if first is not None and (first.end, leaf_hash(first.data)) == row[0]:
                 return read_entries(path, start=start, offset=offset)
         return read_entries(path)
 
     def inclusion_proof(self, leaf_index: int, *, size: int | None = None) -> list[bytes]:
-        """The audit path of an entry in the tree of `size` entries, by default the checkpoint's.
+        """Return the audit path of an entry in the tree of `size` entries; default: the checkpoint.
 
         Raises:
-            LedgerDamaged: the index beside the log lacks what is needed.
+            LedgerDamaged: the index has too few rows.
         """
         return self._prove(inclusion_proof, leaf_index, size)
 
     def consistency_proof(self, old_size: int, *, size: int | None = None) -> list[bytes]:
-        """What shows that the tree of `old_size` is the beginning of that of `size`, by default the checkpoint's.
+        """Return the proof that the tree of `size` extends that of `old_size`; default size: the checkpoint.
 
         Raises:
-            LedgerDamaged: the index beside the log lacks what is needed.
+            LedgerDamaged: the index has too few rows.
         """
         return self._prove(consistency_proof, old_size, size)
 
@@ -97,6 +97,6 @@ class LedgerReader:
                 raise LedgerDamaged(
                     f"expected index rows for {wanted} entries, got {index.count(0)}",
                     where=str(self.directory / layout.INDEX),
-                    hint="opening the ledger for writing rebuilds the index",
+                    hint="open the ledger for writing, which rebuilds the index",
                 )
             return prove(index.rows, number, wanted)

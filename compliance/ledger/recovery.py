@@ -1,8 +1,10 @@
-"""Finding the end of a ledger again after whatever ended the last writer.
+"""Recovers a ledger when it is opened, for example after a crash of its writer.
 
-Everything up to the signed checkpoint must be as it was signed, or the ledger is refused. What lies behind it was
-written after the checkpoint: whole records are adopted (some of them were acknowledged), and a record that the crash
-cut short, which nobody was told of, is moved aside. The caller notes both in the ledger.
+- The entries up to the signed checkpoint must match it, or the ledger is refused.
+- Complete records after the checkpoint are adopted, because they may have been acknowledged.
+- The bytes of an incomplete record are moved to a file of their own; it was never acknowledged.
+
+The caller appends a record about the last two.
 """
 
 from __future__ import annotations
@@ -21,28 +23,28 @@ from .format import read_entries
 from .index import Index
 from .merkle import Frontier, leaf_hash
 
-_HINT = "run `sovctl audit verify --ledger` on this folder; restore it from a copy, nothing was changed"
+_HINT = "run `sovctl audit verify --ledger` on this folder; then restore it from a copy; nothing was changed"
 
 
 @dataclass(frozen=True)
 class Recovered:
-    """Where a ledger stands after opening."""
+    """State of a ledger after recovery."""
 
     frontier: Frontier
     end: int
-    """Offset in `entries` just behind the last record."""
+    """End offset of the last record in `entries`, in bytes."""
     adopted: int
-    """Records found behind the checkpoint, 0 after a clean close."""
+    """Number of records after the checkpoint; 0 after a clean close."""
     cut_bytes: int
     cut_sha256: str
-    """Of the bytes moved aside; empty when there were none."""
+    """SHA-256 of the bytes that were moved; empty if none."""
 
 
 def recover(directory: Path, checkpoint: Checkpoint, index: Index) -> Recovered:
-    """Check what was signed, adopt what was written after it, cut what was torn.
+    """Check the signed entries, adopt complete later ones, and move incomplete bytes away.
 
     Raises:
-        LedgerDamaged: the signed part is shorter than it was, or has another root. Nothing was changed then.
+        LedgerDamaged: the signed entries are incomplete or have another root. No file was changed.
     """
     entries = directory / layout.ENTRIES
     opened = _open_quickly(entries, checkpoint, index)
@@ -57,7 +59,7 @@ def recover(directory: Path, checkpoint: Checkpoint, index: Index) -> Recovered:
 
 
 def _open_quickly(entries: Path, checkpoint: Checkpoint, index: Index) -> tuple[Frontier, int] | None:
-    """Trust the index where it leads to the signed root and its last row to the last signed record."""
+    """Use the index if it has the signed root and its last row matches the last signed record; else return None."""
     frontier, end, begin = (
         index.frontier(checkpoint.size),
         index.end(checkpoint.size - 1),
@@ -108,7 +110,7 @@ def _rebuild(entries: Path, size: int, index: Index) -> None:
 def _adopt_tail(entries: Path, frontier: Frontier, end: int, index: Index) -> tuple[int, int]:
     signed = frontier.size
     for entry in read_entries(entries, start=signed, offset=end):
-        if not layout.is_record(entry.data):  # a power cut can leave zeros or old blocks behind the last fsync
+        if not layout.is_record(entry.data):  # a power failure can leave zeros or old blocks after the last fsync
             break
         _add(entry.data, entry.end, frontier, index)
         end = entry.end

@@ -1,15 +1,15 @@
-"""The one writer of a ledger: append, and on return the entries are on the disk.
+"""Writes a ledger. Entries are durable when an append returns.
 
     with Ledger.open(state / "ledger", origin="sovctl.site/ministry", key=key) as ledger:
         ledger.append([{"type": "evidence", "sha256": "..."}])  # range(0, 1)
         ledger.checkpoint().text
 
-Rules kept here:
-- one process writes, one thread at a time; the second writer gets `Busy`;
-- an append is one write and one fsync for all its records, or an error and no trace of them;
-- a checkpoint is signed only over entries that are on the disk, so that no two checkpoints of a log can ever disagree;
-  it is due every `checkpoint_every` entries and on close, and where it cannot be written nothing more is appended;
-- a ledger that differs from its signed checkpoint is refused, never repaired.
+Invariants:
+- One process writes, one thread at a time; a second writer receives `Busy`.
+- An append is one write and one fsync for all its records, or it fails and none is stored.
+- A checkpoint covers durable entries only, so that two checkpoints of a log are always consistent.
+- A checkpoint is written every `checkpoint_every` entries and on close. If that fails, appends are refused.
+- A ledger that differs from its signed checkpoint is refused and not repaired.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from .merkle import Frontier, leaf_hash
 from .proof import consistency_proof, inclusion_proof
 from .recovery import recover
 
-CHECKPOINT_EVERY = 1024  # entries; about ten signatures a second at 10,000 entries a second
+CHECKPOINT_EVERY = 1024  # entries; 10 signatures per second at 10,000 entries per second
 
 
 class Ledger:
-    """A ledger open for writing. Made by `open`, not by hand."""
+    """A ledger opened for writing; see `Ledger.open`."""
 
     def __init__(self, directory: Path, *, origin: str, key: SigningKey, checkpoint_every: int, lock: int) -> None:
         self.directory = directory
@@ -63,18 +63,18 @@ class Ledger:
 
     @classmethod
     def open(cls, directory: Path, *, origin: str, key: SigningKey, checkpoint_every: int = CHECKPOINT_EVERY) -> Ledger:
-        """Open the ledger in `directory`, or start one there.
+        """Open the ledger in `directory`, or create it.
 
         Args:
-            directory: made when absent, closed to everybody but owner and group.
-            origin: the log's name in every checkpoint, such as `sovctl.site/ministry`; no spaces, no plus sign.
-            key: signs checkpoints; the same one for the life of the log.
-            checkpoint_every: entries after which an append also writes a checkpoint.
+            directory: created if absent, with access for owner and group only.
+            origin: name of the log in its checkpoints, such as `sovctl.site/ministry`; no spaces, no plus sign.
+            key: signs the checkpoints; cannot change during the life of the log.
+            checkpoint_every: number of entries between checkpoints.
 
         Raises:
-            Busy: another process is writing to it.
-            LedgerDamaged: it is not what was signed.
-            InputError: it belongs to another origin or key.
+            Busy: another process has the ledger open for writing.
+            LedgerDamaged: the entries differ from the signed checkpoint.
+            InputError: the ledger has another origin or key.
         """
         directory.mkdir(mode=0o750, parents=True, exist_ok=True)
         lock = os.open(directory / layout.LOCK, os.O_RDWR | os.O_CREAT, 0o640)
@@ -84,7 +84,7 @@ class Ledger:
         except BlockingIOError:
             os.close(lock)
             raise Busy(
-                "another process is writing to this ledger", where=str(directory), hint="wait until it is done"
+                "another process is writing to this ledger", where=str(directory), hint="wait until it has finished"
             ) from None
         except BaseException:
             os.close(lock)
@@ -92,23 +92,23 @@ class Ledger:
 
     @property
     def size(self) -> int:
-        """Entries so far, all durable."""
+        """Number of entries, all durable."""
         return self._frontier.size
 
     def append(self, records: Sequence[Mapping[str, Any]]) -> range:
-        """Append records and make them durable, all or none.
+        """Append all records durably, or none of them.
 
         Returns:
-            Their indices, in the order given.
+            Indices of the records, in their order.
 
         Raises:
-            InputError: a record is too large or not made of plain values; none was written.
-            LedgerUnwritable: the disk refused; whoever needed them recorded must not go on.
+            InputError: a record is too large, or has values that are not plain; none was written.
+            LedgerUnwritable: the records are not durable. Do not perform the actions they record.
         """
         return self.append_encoded([encode_record(record) for record in records])
 
     def append_encoded(self, entries: Sequence[bytes]) -> range:
-        """`append` for records that went through `encode_record` before."""
+        """Append outputs of `encode_record`; see `append`."""
         with self._thread:
             self._require_usable()
             if self._is_due():
@@ -127,15 +127,15 @@ class Ledger:
                 self._write(b"".join(framed), leaves, completed)
                 self._frontier, self._end = frontier, end
             if self._is_due():
-                with contextlib.suppress(LedgerUnwritable):  # these entries are durable; the next append is refused
+                with contextlib.suppress(LedgerUnwritable):  # the entries are durable; the next append raises
                     self.checkpoint()
             return range(first, self.size)
 
     def checkpoint(self) -> Checkpoint:
-        """The signed tree head over every entry so far, on the disk when this returns.
+        """Write and return a signed checkpoint over all entries. It is durable on return.
 
         Raises:
-            LedgerUnwritable: it could not be written. The entries themselves are durable.
+            LedgerUnwritable: the checkpoint could not be written. The entries stay durable.
         """
         with self._thread:
             self._require_usable()
@@ -150,25 +150,25 @@ class Ledger:
             return self._checkpoint
 
     def inclusion_proof(self, index: int, *, size: int | None = None) -> list[bytes]:
-        """The audit path of entry `index` in the tree of `size` entries, by default that of the newest checkpoint.
+        """Return the audit path of entry `index` in the tree of `size` entries; default: the newest checkpoint.
 
         Raises:
-            ValueError: there is no such entry in that tree.
+            ValueError: the tree has no entry `index`.
         """
         with self._thread:
             return inclusion_proof(self._index.rows, index, self._checkpoint.size if size is None else size)
 
     def consistency_proof(self, old_size: int, *, size: int | None = None) -> list[bytes]:
-        """What shows that the tree of `old_size` is the beginning of that of `size` (the newest checkpoint's).
+        """Return the proof that the tree of `size` extends that of `old_size`; default size: the newest checkpoint.
 
         Raises:
-            ValueError: `old_size` is larger.
+            ValueError: `old_size` is larger than `size`.
         """
         with self._thread:
             return consistency_proof(self._index.rows, old_size, self._checkpoint.size if size is None else size)
 
     def close(self) -> None:
-        """Write a last checkpoint and let go of the lock. Closing twice is harmless."""
+        """Write a last checkpoint and release the lock. Idempotent."""
         with self._thread:
             if self._lock_file < 0:
                 return
@@ -178,11 +178,11 @@ class Ledger:
             finally:
                 self._index.close()
                 os.close(self._entries)
-                os.close(self._lock_file)  # also lets go of the lock
+                os.close(self._lock_file)  # releases the lock
                 self._lock_file = -1
 
     def abandon(self) -> None:
-        """In a forked child: let go of the files, which stay the parent's, without a word to them."""
+        """Close the files in a forked child without writing to them. The parent keeps its lock."""
         for descriptor in (self._entries, self._lock_file):
             os.close(descriptor)
         self._index.close()
@@ -209,8 +209,8 @@ class Ledger:
         try:
             os.fdatasync(self._entries)
         except OSError as error:
-            # After a failed fsync nobody knows what the disk holds, and a second one may lie (PostgreSQL wiki, "Fsync
-            # Errors", 2018): this ledger is closed to writing until it is opened, and thereby read, again.
+            # After a failed fsync the content of the disk is unknown, and a second fsync may succeed without writing
+            # (PostgreSQL wiki, "Fsync Errors", 2018). Appends are refused until the ledger is reopened, which reads it.
             self._broken = "an earlier fsync failed"
             raise self._unwritable("entries", error) from error
 
@@ -223,9 +223,9 @@ class Ledger:
 
     def _unwritable(self, what: str, error: OSError) -> LedgerUnwritable:
         return LedgerUnwritable(
-            f"expected durable {what}, got: {(error.strerror or type(error).__name__).lower()}",
+            f"cannot write {what}: {(error.strerror or type(error).__name__).lower()}",
             where=str(self.directory),
-            hint="make room on that disk; nothing is served unrecorded",
+            hint="free space on that disk; requests are refused until the ledger is writable",
         )
 
     def _require_usable(self) -> None:
@@ -236,7 +236,7 @@ class Ledger:
 
 
 def _first_or_last_checkpoint(directory: Path, origin: str, key: SigningKey) -> Checkpoint:
-    """The checkpoint on the disk, verified; that of an empty log when the folder is new."""
+    """Return the verified checkpoint of the log. Creates an empty log in a new folder."""
     path, entries = directory / layout.CHECKPOINT, directory / layout.ENTRIES
     if not path.exists():
         _start(directory, origin, key)
@@ -248,7 +248,7 @@ def _first_or_last_checkpoint(directory: Path, origin: str, key: SigningKey) -> 
             f"expected the ledger of {origin} with key hash {key.public.note_key_id(origin).hex()}, "
             f"got that of {checkpoint.origin}" + (" with another key" if checkpoint.origin == origin else ""),
             where=str(directory),
-            hint="a ledger keeps its name and its key for life; give a new folder to a new one",
+            hint="use the name and key of this ledger, or a new folder for a new ledger",
         )
     checkpoint.verify(key.public)
     if not entries.exists():
@@ -261,11 +261,11 @@ def _first_or_last_checkpoint(directory: Path, origin: str, key: SigningKey) -> 
 
 
 def _start(directory: Path, origin: str, key: SigningKey) -> None:
-    """Write an empty log; the checkpoint comes last, so that a start that was cut off is done again."""
+    """Write an empty log. The checkpoint is last, so that an interrupted creation is repeated."""
     entries = directory / layout.ENTRIES
     if entries.exists() and entries.stat().st_size:
         raise LedgerDamaged(
-            f"expected a signed checkpoint beside {entries.stat().st_size} bytes of entries, got none",
+            f"no signed checkpoint for {entries.stat().st_size} bytes of entries",
             where=str(directory),
             hint="restore the checkpoint from a copy",
         )

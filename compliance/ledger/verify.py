@@ -1,11 +1,11 @@
-"""Reading a whole ledger against what was signed, in constant memory.
+"""Verifies a whole ledger against its signed checkpoints, in constant memory.
 
     result = verify_ledger(Path("ledger"), key=parse_vkey(text), kept=[parse_checkpoint(old)])
     result.is_whole, result.findings, result.limits()
 
-Every entry is hashed into the tree; the roots at the signed sizes must come out as signed. The index beside the log
-is not trusted: it is used to say *which* entry is bad only after it has itself been found to lead to the signed root.
-A writer may be at work meanwhile: what lies behind the newest checkpoint is counted, not judged.
+The tree is recomputed from all entries; its roots at the signed sizes must equal the signed roots. The index of the log
+is not trusted: it locates a damaged entry only if its own hashes have the signed root. A writer may append
+concurrently: entries after the newest checkpoint are counted and not verified.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from .index import Index
 from .merkle import LEVEL_BITS, Frontier, leaf_hash
 from .reader import LedgerReader
 
-_BLOCK = 4096  # index rows read at once: 160 KiB
+_BLOCK = 4096  # index rows per read: 160 KiB
 
 
 @dataclass
 class _Reading:
-    """What one pass over the entries saw."""
+    """Result of one pass over the entries."""
 
     roots: dict[int, bytes] = field(default_factory=dict)
-    """By size, for the sizes asked for that were reached."""
+    """Root hash by tree size, for the requested sizes up to the number of entries."""
     entries: int = 0
     end: int = 0
     mismatch: int | None = None
-    """First entry whose hash or end differs from its index row."""
+    """Index of the first entry whose hash or end offset differs from its index row."""
     mismatch_leaf: bytes = b""
     bad_row: str = ""
-    """First upper row that differs from its file."""
+    """File and row of the first upper row that differs."""
 
 
 def verify_ledger(
@@ -49,27 +49,25 @@ def verify_ledger(
     *,
     key: tuple[str, VerifyKey] | None = None,
     kept: Iterable[Checkpoint] = (),
-    beside: Iterable[Checkpoint] = (),
+    on_site: Iterable[Checkpoint] = (),
 ) -> LedgerVerification:
-    """Read the ledger in `directory` and compare it with everything that was signed.
+    """Verify the ledger in `directory` against all given checkpoints.
 
     Args:
-        key: name and public key of the log, from outside; the one beside the log when None.
-        kept: checkpoints of this log that were kept outside the site, such as one in a report that an auditor holds;
-            their signatures are verified here.
-        beside: checkpoints found on the site itself, as in its own reports: the log must agree with them too, but
-            whoever could replace the log could replace them, so they count as seen by nobody outside.
+        key: name and public key of the log, kept outside the site; None: the key in the folder of the log.
+        kept: checkpoints of this log that were kept outside the site, for example in a report of an auditor. Their
+            signatures are verified here.
+        on_site: checkpoints stored on the site, for example in its reports. The log must be consistent with them, but
+            they do not count as kept outside, because they can be replaced together with the log.
     """
     findings: list[Finding] = []
-    name, verify_key = key or _key_beside(directory, findings)
+    name, verify_key = key or _key_of_folder(directory, findings)
     checkpoint = _own_checkpoint(directory, findings)
     if key and checkpoint and verify_key and _key_text(directory) != verify_key.vkey(name) + "\n":
-        findings.append(
-            Finding(FindingKind.BAD_KEY, f"expected {layout.VKEY} to hold the key that was given, got another")
-        )
+        findings.append(Finding(FindingKind.BAD_KEY, f"{layout.VKEY} differs from the given key"))
     signed = checkpoint if checkpoint and _is_signed(checkpoint, name, verify_key, "the log's", findings) else None
     outside = [each for each in kept if _is_signed(each, name, verify_key, "the kept", findings)]
-    inside = [each for each in beside if _is_signed(each, name, verify_key, "a report's", findings)]
+    inside = [each for each in on_site if _is_signed(each, name, verify_key, "a report's", findings)]
     sizes = {each.size for each in [*outside, *inside, *([signed] if signed else [])]}
     reading = _read(directory, sizes, signed.size if signed else 0)
 
@@ -96,7 +94,7 @@ def _key_text(directory: Path) -> str:
     return ""
 
 
-def _key_beside(directory: Path, findings: list[Finding]) -> tuple[str, VerifyKey | None]:
+def _key_of_folder(directory: Path, findings: list[Finding]) -> tuple[str, VerifyKey | None]:
     if not directory.is_dir():
         return "", None
     text = _key_text(directory)
@@ -106,15 +104,13 @@ def _key_beside(directory: Path, findings: list[Finding]) -> tuple[str, VerifyKe
         findings.append(Finding(FindingKind.BAD_KEY, f"{layout.VKEY}: {error.message}"))
         return "", None
     if key.vkey(name) + "\n" != text:
-        findings.append(
-            Finding(FindingKind.BAD_KEY, f"{layout.VKEY}: expected one line with the key, got something else")
-        )
+        findings.append(Finding(FindingKind.BAD_KEY, f"{layout.VKEY}: expected a single line with the key"))
     return name, key
 
 
 def _own_checkpoint(directory: Path, findings: list[Finding]) -> Checkpoint | None:
     if not directory.is_dir() or not any(directory.iterdir()):
-        findings.append(Finding(FindingKind.MISSING_LOG, f"expected a ledger in {directory}, got nothing"))
+        findings.append(Finding(FindingKind.MISSING_LOG, f"no ledger in {directory}"))
         return None
     try:
         return LedgerReader(directory).checkpoint
@@ -137,19 +133,19 @@ def _is_signed(checkpoint: Checkpoint, name: str, key: VerifyKey | None, whose: 
 
 
 def _read(directory: Path, sizes: set[int], signed_size: int) -> _Reading:
-    """One pass: roots at `sizes`, and whether index and upper rows agree up to the signed size."""
+    """Read all entries once. Compute the roots at `sizes`, and compare index and upper rows up to the signed size."""
     reading, frontier = _Reading(), Frontier()
     path = directory / layout.ENTRIES
     if 0 in sizes:
         reading.roots[0] = frontier.root()
     if not path.exists():
         return reading
-    promised = max(sizes, default=0)
+    last_signed = max(sizes, default=0)
     with contextlib.closing(Index(directory)) as index:
         rows = _index_rows(index)
         for entry in read_entries(path):
-            if entry.leaf_index >= promised and not layout.is_record(entry.data):
-                break  # what a power cut left behind the last write
+            if entry.leaf_index >= last_signed and not layout.is_record(entry.data):
+                break  # unacknowledged data of an interrupted write
             leaf = leaf_hash(entry.data)
             completed = frontier.append(leaf)
             if entry.leaf_index < signed_size:
@@ -185,18 +181,20 @@ def _tail_notes(directory: Path, reading: _Reading, signed: Checkpoint | None) -
     torn = path.stat().st_size - reading.end if path.exists() else 0
     if signed and reading.entries > signed.size:
         notes.append(
-            f"{reading.entries - signed.size} entries are behind the newest checkpoint: a writer is at work, or it was "
-            "ended by force; no signature covers them yet"
+            f"{reading.entries - signed.size} entries are newer than the newest checkpoint and not signed: a writer "
+            "is running, or was killed"
         )
     if signed and torn > 0 and reading.entries >= signed.size:
-        notes.append(f"{torn} bytes at the end are no whole record: a write that was cut short and never acknowledged")
+        notes.append(
+            f"{torn} bytes at the end are an incomplete record: an interrupted write that was never acknowledged"
+        )
     return tuple(notes)
 
 
 def _judge_kept(
     kept: list[Checkpoint], signed: Checkpoint | None, reading: _Reading, findings: list[Finding]
 ) -> int | None:
-    """Compare with what was kept outside; the largest size that the log still extends."""
+    """Compare with kept checkpoints. Return the largest size consistent with the log; None if none was given."""
     witnessed: int | None = None
     for each in sorted(kept, key=lambda checkpoint: checkpoint.size):
         if reading.roots.get(each.size) == each.root and (signed is None or signed.size >= each.size):
@@ -214,17 +212,17 @@ def _judge_kept(
 
 
 def _judge_own(directory: Path, signed: Checkpoint, reading: _Reading, findings: list[Finding]) -> None:
-    """Compare with the log's own checkpoint, and say as exactly as the index allows what is wrong."""
+    """Compare with the checkpoint of the log, and locate a damage with the index."""
     if reading.roots.get(signed.size) == signed.root:
         if reading.mismatch is not None:
             message = f"expected {layout.INDEX} to match the entries, got another row {reading.mismatch}"
-            findings.append(Finding(FindingKind.BAD_INDEX, message + "; the entries themselves are whole"))
+            findings.append(Finding(FindingKind.BAD_INDEX, message + "; the entries are intact"))
         elif reading.bad_row:
             message = f"expected the rows of the tree to match the entries, got another in {reading.bad_row}"
-            findings.append(Finding(FindingKind.BAD_INDEX, message + "; the entries themselves are whole"))
+            findings.append(Finding(FindingKind.BAD_INDEX, message + "; the entries are intact"))
         return
     with contextlib.closing(Index(directory)) as index:
-        if not _leads_to(signed, index):
+        if not _has_signed_root(signed, index):
             findings.append(_unlocated(signed, reading))
         elif reading.mismatch is None:
             message = f"expected {signed.size} entries, got the first {reading.entries} of them"
@@ -237,8 +235,8 @@ def _judge_own(directory: Path, signed: Checkpoint, reading: _Reading, findings:
             findings.append(Finding(FindingKind.ALTERED, message, reading.mismatch))
 
 
-def _leads_to(signed: Checkpoint, index: Index) -> bool:
-    """True when the leaf hashes in the index have the signed root."""
+def _has_signed_root(signed: Checkpoint, index: Index) -> bool:
+    """Return True if the leaf hashes in the index have the signed root."""
     frontier = Frontier()
     for _, leaf in _index_rows(index):
         if frontier.size == signed.size:
@@ -249,9 +247,9 @@ def _leads_to(signed: Checkpoint, index: Index) -> bool:
 
 def _unlocated(signed: Checkpoint, reading: _Reading) -> Finding:
     if reading.entries < signed.size:
-        message = f"expected {signed.size} entries, got {reading.entries}; the index cannot say which are missing"
+        message = f"expected {signed.size} entries, got {reading.entries}; the index does not locate the rest"
         return Finding(FindingKind.CUT_TAIL, message, reading.entries, signed.size - 1)
-    message = f"expected {signed.size} entries with the signed root, got another root; the index cannot say where"
+    message = f"expected {signed.size} entries with the signed root, got another root; the index does not locate it"
     return Finding(FindingKind.ALTERED, message)
 
 

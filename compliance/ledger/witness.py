@@ -1,8 +1,8 @@
-"""A witness who never sees the site: remembers how long the log was, and signs only what extends it.
+"""Witness: cosigns a checkpoint only if it is consistent with the last one it signed (C2SP tlog-witness).
 
-The site writes a request (the body of C2SP tlog-witness `add-checkpoint`), somebody carries it over, the witness
-checks it against what it signed last and adds its cosignature (C2SP tlog-cosignature, Ed25519). From then on the
-entries under that checkpoint cannot be cut or changed unseen, not even by whoever holds the log's key.
+The site writes a request (the body of `add-checkpoint`), which is copied to the witness. The witness adds its
+cosignature (C2SP tlog-cosignature, Ed25519). Later changes to the entries under that checkpoint are detectable, even if
+they are signed with the key of the log.
 
     body = request(reader, old_size=120)
     cosigned = cosign(parse_request(body), last=last, log_key=log_key, name="auditor.example", key=key, now_s=...)
@@ -30,19 +30,19 @@ _TIME_BYTES = 8
 
 @dataclass(frozen=True)
 class WitnessRequest:
-    """What the site asks the witness to sign."""
+    """A request of a site for a cosignature."""
 
     old_size: int
-    """Of the checkpoint that the witness signed last; 0 for the first time."""
+    """Size of the checkpoint that the witness signed last; 0 if none."""
     proof: tuple[bytes, ...]
     checkpoint: Checkpoint
 
 
 def request(reader: LedgerReader, *, old_size: int) -> str:
-    """The request over the ledger's newest checkpoint, as text.
+    """Return the request for the newest checkpoint of the ledger, as text.
 
     Raises:
-        InputError: the ledger is shorter than `old_size`.
+        InputError: the ledger has fewer than `old_size` entries.
     """
     checkpoint = reader.checkpoint
     if not 0 <= old_size <= checkpoint.size:
@@ -52,10 +52,10 @@ def request(reader: LedgerReader, *, old_size: int) -> str:
 
 
 def parse_request(text: str) -> WitnessRequest:
-    """The parts of a request; nothing is verified yet.
+    """Parse a request. Does not verify it.
 
     Raises:
-        InputError: it is none.
+        InputError: not a request.
     """
     head, _, rest = text.partition("\n\n")
     first, *lines = head.split("\n")
@@ -66,25 +66,25 @@ def parse_request(text: str) -> WitnessRequest:
         proof = (b"",)
     is_size = first.startswith("old ") and size.isdecimal() and size.isascii() and str(int(size)) == size
     if not is_size or len(proof) > MAX_PROOF_LINES or any(len(value) != 32 for value in proof):
-        raise InputError("expected a witness request (old size, proof, checkpoint), got something else")
+        raise InputError("expected a witness request (old size, proof, checkpoint)")
     return WitnessRequest(int(size), proof, parse_checkpoint(rest))
 
 
 def cosign(
     asked: WitnessRequest, *, last: Checkpoint | None, log_key: VerifyKey, name: str, key: SigningKey, now_s: int
 ) -> Checkpoint:
-    """The checkpoint with the witness's cosignature added.
+    """Return the checkpoint with the added cosignature of the witness.
 
     Args:
-        last: what this witness signed last for this log; None for the first time.
-        log_key: the log's public key, known from elsewhere.
-        name: of the witness.
-        key: of the witness; never used for anything else.
+        last: the checkpoint of this log that the witness signed last; None if none.
+        log_key: public key of the log, from a trusted source.
+        name: name of the witness.
+        key: key of the witness, used for cosignatures only.
         now_s: POSIX time in seconds.
 
     Raises:
         BadSignature: the log did not sign the checkpoint.
-        WitnessRefused: it does not extend what was signed last. Keep the request: it may be proof of a changed log.
+        WitnessRefused: the checkpoint does not extend `last`. Keep the request as evidence of a changed log.
     """
     new = asked.checkpoint
     new.verify(log_key)
@@ -92,11 +92,11 @@ def cosign(
     if last and last.origin != new.origin:
         raise WitnessRefused(f"expected a checkpoint of {last.origin}, got one of {new.origin}")
     if new.size < old_size:
-        raise WitnessRefused(f"expected at least the {old_size} entries that were there, got {new.size}")
+        raise WitnessRefused(f"expected at least the {old_size} entries signed before, got {new.size}")
     if asked.old_size != old_size:
         raise WitnessRefused(
             f"expected a request from size {old_size}, got one from {asked.old_size}",
-            hint=f"export it again with --since {old_size}",
+            hint=f"write the request again with --old-size {old_size}",
         )
     if not verify_consistency(old_size, old_root, new.size, new.root, asked.proof):
         raise WitnessRefused(f"expected a log that extends the {old_size} entries signed before, got another")
@@ -105,10 +105,10 @@ def cosign(
 
 
 def cosigned_at(checkpoint: Checkpoint, name: str, key: VerifyKey) -> int:
-    """When that witness signed, in POSIX seconds.
+    """Return the time of a witness's cosignature, in POSIX seconds.
 
     Raises:
-        BadSignature: it did not.
+        BadSignature: no valid cosignature by that witness.
     """
     key_id = key.note_key_id(name, kind=COSIGNATURE)
     for line in checkpoint.note.signatures:

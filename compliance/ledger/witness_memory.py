@@ -1,8 +1,8 @@
-"""What a witness keeps, on a machine of his own: his key, the public key of each log, and the last checkpoint.
+"""State of a witness: its key, and the public key and last checkpoint of each log.
 
-<folder>/witness.key, witness.vkey        the witness's own key
-<folder>/logs/<origin>/log.vkey           as given the first time, never replaced
-<folder>/logs/<origin>/checkpoint         cosigned; the site's `audit verify --checkpoint` takes it
+<folder>/witness.key, witness.vkey        key of the witness
+<folder>/logs/<origin>/log.vkey           public key of the log, fixed at its first checkpoint
+<folder>/logs/<origin>/checkpoint         last cosigned checkpoint, for `sovctl audit verify --checkpoint`
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _UNSAFE = re.compile(r"[^0-9A-Za-z._-]")
 
 
 class WitnessMemory:
-    """One witness.
+    """One witness and its state folder.
 
     Args:
-        folder: made when absent.
-        name: of the witness in signatures.
+        folder: created if absent.
+        name: name of the witness in signatures.
     """
 
     def __init__(self, folder: Path, *, name: str) -> None:
@@ -36,16 +36,16 @@ class WitnessMemory:
         self.name = checked_key_name(name)
 
     def sign(self, asked: Path, *, log_key: tuple[str, VerifyKey] | None = None) -> Path:
-        """Cosign what is asked, remember it, and say where it is.
+        """Cosign the checkpoint of a request, store it, and return the path of its file.
 
         Args:
             asked: the request file.
-            log_key: name and public key of the log; needed the first time, compared afterwards.
+            log_key: name and public key of the log; required for its first checkpoint, compared later.
 
         Raises:
-            InputError: no request, or the log's key is not known yet.
-            WitnessRefused: the log does not extend what was signed last, or brings another key.
-            BadSignature: the log did not sign its checkpoint.
+            InputError: unreadable request, or unknown key of the log.
+            WitnessRefused: the checkpoint does not extend the last one, or the log has another key.
+            BadSignature: the checkpoint has no valid signature of the log.
         """
         try:
             text = asked.read_bytes().decode()
@@ -60,14 +60,16 @@ class WitnessMemory:
         key = load_or_create(self.folder / "witness.key")
         write_atomic(self.folder / "witness.vkey", key.public.vkey(self.name, kind=COSIGNATURE) + "\n")
         with (folder / "lock").open("a") as lock:
-            # C2SP tlog-witness: the check against the last checkpoint and its replacement are one step, or two
-            # requests at once could roll the memory back.
+            # C2SP tlog-witness: checking and replacing the last checkpoint must be atomic, or concurrent requests could
+            # roll the state back.
             fcntl.flock(lock, fcntl.LOCK_EX)
             known = self._log_key(folder, origin, log_key)
             kept = folder / "checkpoint"
             last = parse_checkpoint(kept.read_bytes(), where=str(kept)) if kept.exists() else None
             signed = cosign(wanted, last=last, log_key=known, name=self.name, key=key, now_s=int(time.time()))
-            write_atomic(folder / "log.vkey", known.vkey(origin) + "\n")  # now that it is the key that signs this log
+            write_atomic(
+                folder / "log.vkey", known.vkey(origin) + "\n"
+            )  # after `cosign` has verified that this key signs the log
             write_atomic(kept, signed.text)
         return kept
 
@@ -77,10 +79,10 @@ class WitnessMemory:
             if given is None or given[0] != origin:
                 raise InputError(
                     f"expected the public key of {origin}, got {given[0] if given else 'none'}",
-                    hint="give --log-key with the log.vkey that you received from the site, the first time",
+                    hint="give --log-key with the log.vkey of the site",
                 )
             return given[1]
         name, known = parse_vkey(path.read_text())
         if name != origin or (given is not None and given[1] != known):
-            raise WitnessRefused(f"expected the key of {name} that was given first, got another", where=str(path))
+            raise WitnessRefused(f"the key of {name} differs from the one of its first checkpoint", where=str(path))
         return known

@@ -1,1 +1,1 @@
-"""Reports: one document, its renderings, and the single file that checks it without us."""
+"""The report, its renderings, and the standalone verifier."""

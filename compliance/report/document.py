@@ -1,7 +1,6 @@
-"""The report as plain values: everything the renderings show and the verifier checks. Pure.
+"""Builds the report as plain values (`report.json`), the input of the renderings and the verifier. Pure.
 
-`report.json` is exactly this. The same inputs give the same bytes; the only time in it that is not evidence is
-`generated`, which is given.
+Equal inputs give equal bytes. The only time that is not part of the evidence is `generated`, an argument.
 """
 
 from __future__ import annotations
@@ -22,15 +21,15 @@ from ..ledger.checkpoint import Checkpoint
 FORMAT = "sovctl-report-v1"
 STATEMENT = (
     "This report is evidence for the controls it lists, gathered at the times it states. It is not a statement that "
-    "any law, standard or contract is fulfilled; that judgement stays with people."
+    "any law, standard or contract is fulfilled; that judgement is made by people."
 )
 LIMITS = (
-    "A control counts as passed only for the part named as supported; what stays with people is named beside it.",
-    "Controls that are not run were not looked at. They count neither for nor against.",
-    "Evidence says how a target was at the time of its record, not before and not after.",
-    "Evidence left out of a report cannot be found from it alone; compare it with the whole ledger on the site.",
-    "The ledger shows that a record was not changed since it was written. That it was true then rests on the checks.",
-    "The checks' commands and raw output are here, to be read and run again.",
+    "A control is passed only for the part listed as supported; the part that requires people is listed next to it.",
+    "Controls with state not-run have no evidence. They count neither as passed nor as failed.",
+    "Evidence describes a target at the time of its record, not before and not after.",
+    "Evidence omitted from a report cannot be detected from the report; compare it with the ledger of the site.",
+    "The ledger proves that a record is unchanged since it was written. Its correctness depends on the checks.",
+    "The report contains the commands and raw output of the checks, so that they can be reviewed and repeated.",
 )
 VERIFY_COMMANDS = (
     "python3 verify_report.py . --key /path/to/the/key/you/kept.vkey",
@@ -41,14 +40,14 @@ VERIFY_COMMANDS = (
 
 @dataclass(frozen=True)
 class Subject:
-    """What the report is about."""
+    """The site of a report."""
 
     site: str
     """Name of the site."""
     jurisdiction: str = ""
-    """ISO 3166-1 alpha-2; empty when the site description was not at hand."""
+    """ISO 3166-1 alpha-2; empty if site.yaml was not available."""
     placement: str = ""
-    """`on-prem` or `hybrid`; empty likewise."""
+    """`on-prem` or `hybrid`; empty if site.yaml was not available."""
 
 
 def build_document(
@@ -62,23 +61,23 @@ def build_document(
     generated: str,
     tool_version: str,
 ) -> dict[str, Any]:
-    """The whole report.
+    """Return the report.
 
     Args:
         checkpoint: covers every record of `run`.
-        vkey: public key of the ledger, C2SP text.
-        proofs: audit path of each record's leaf in the checkpoint's tree, by leaf index.
-        generated: when, UTC, such as `2026-11-21T10:30:00Z`; its day decides which waivers count.
+        vkey: public key of the ledger, C2SP vkey text.
+        proofs: audit path of each leaf in the tree of the checkpoint, by leaf index.
+        generated: UTC time such as `2026-11-21T10:30:00Z`; its day selects the waivers in effect.
 
     Raises:
-        InputError: the run's records speak of more than one site description, or end after `generated`.
+        InputError: the records are of several versions of site.yaml, or newer than `generated`.
     """
     ended = max((record.evidence.ended for record in run.records), default="")
     if generated[:19] < ended[:19]:  # both UTC, to the second
         raise InputError(
-            f"expected a time not before the evidence, which ended {ended}, got {generated}",
+            f"the time of the report, {generated}, is before the end of the evidence, {ended}",
             where=f"run {run.run_id}",
-            hint="set this machine's clock right: waivers count by it",
+            hint="correct the clock of this machine; it decides which waivers are in effect",
         )
     specs = sorted({record.evidence.spec_sha256 for record in run.records})
     if len(specs) > 1:
@@ -134,7 +133,7 @@ def build_document(
 
 
 def document_bytes(document: Mapping[str, Any]) -> bytes:
-    """The document as it lies in `report.json`: sorted keys, one field to a line, UTF-8."""
+    """Return the content of `report.json`: sorted keys, one field per line, UTF-8."""
     return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 

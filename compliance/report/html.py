@@ -1,4 +1,4 @@
-"""The report for people: one HTML file, no network, fit for the screen and for paper."""
+"""Renders the report as one HTML file without external resources, for screen and print."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 
 from sovctl.support.html_templates import page_template
 
-# In the order of the coverage bar: what needs attention first, what nobody looked at last.
+# In the order of the coverage bar.
 STATES = {
     "fail": "A check failed on some target.",
-    "error": "Some check or target has no answer. That is not a pass.",
-    "waived": "A failure that a second person accepted, until a day.",
+    "error": "A check or target has no result. It does not count as passed.",
+    "waived": "A failure accepted by a second person, with an expiry date.",
     "pass": "Every check passed on every target it applies to.",
-    "attested": "A person's word, until a day; no check looked.",
-    "n-a": "Every check found that it does not apply here.",
-    "not-run": "Not looked at.",
+    "attested": "Attested by a person, with an expiry date, without a check.",
+    "n-a": "Every check reported that it does not apply.",
+    "not-run": "Not checked.",
 }
 _NEEDS_ATTENTION = ("fail", "error", "waived")
 
 
 def render_html(document: Mapping[str, Any]) -> str:
-    """The page for a report document (see `document.build_document`); the same document gives the same page."""
+    """Return the HTML page of a report document (see `document.build_document`). Deterministic."""
     numbers = {item["sha256"]: number for number, item in enumerate(document["evidence"], start=1)}
     by_check: dict[str, list[dict[str, Any]]] = {}
     for item in document["evidence"]:
@@ -43,7 +43,7 @@ def render_html(document: Mapping[str, Any]) -> str:
 
 
 def _checks(control: Mapping[str, Any], by_check: Mapping[str, list[dict[str, Any]]]) -> Iterable[dict[str, Any]]:
-    """The checks of one control with their evidence and the targets nobody looked at."""
+    """Yield the checks of one control with their evidence and the targets without evidence."""
     for check in control["mapping"]["checks"] if control["mapping"] else []:
         items = sorted(by_check.get(check, []), key=lambda item: (item["record"]["target"], item["leaf_index"]))
         population = {target for item in items for target in item["record"]["population"]}

@@ -1,12 +1,12 @@
-"""Writing a report folder: whole or not at all, never over an older one, and itself an entry of the ledger.
+"""Writes the folder of a report atomically, and records the report in the ledger.
 
-    reports/<run id>/          (or <run id>.2, .3, ... when that run was reported before)
-      report.json              the document                 report.html      the same for people
-      checkpoint, log.vkey     what an auditor keeps        report.tlog-proof    that this report was logged
-      raw/<sha256>             raw output of every record   verify_report.py     checks all of it without sovctl
+    reports/<run id>/          (or <run id>.2, .3, ... for further reports of the run)
+      report.json              the document                 report.html      rendered for people
+      checkpoint, log.vkey     for an auditor to keep        report.tlog-proof    proof that this report was logged
+      raw/<sha256>             raw output of every record   verify_report.py     standalone verifier
 
-Order: everything is on the disk under a temporary name, then the ledger takes the report's digests, then the proof of
-that is added and the folder gets its name. A crash leaves at worst a ledger entry of a report that nobody was given.
+Order: all files are written to a temporary folder, the digests of the report are appended to the ledger, the proof of
+that entry is added, and the folder is renamed. After a crash, the ledger can have an entry without a report.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ from .html import render_html
 
 @dataclass(frozen=True)
 class Published:
-    """A report on the disk."""
+    """A stored report."""
 
     folder: Path
     document: Mapping[str, Any]
     leaf_index: int
-    """The ledger entry of the report itself."""
+    """Index of the ledger entry of the report."""
 
 
 def publish(
@@ -61,22 +61,22 @@ def publish(
     exceptions: Exceptions | None = None,
     former_ids: Mapping[str, str] | None = None,
 ) -> Published:
-    """Decide, render, log and write the report of one run.
+    """Assess, render, log and store the report of one run.
 
     Args:
         evidence: the evidence folder.
-        reports: where the report's folder is made.
-        ledger: open for writing; holds the run's evidence, and will hold the report.
-        generated: now, UTC; its day decides which waivers count.
-        run_id: the newest run when None.
+        reports: parent of the new folder.
+        ledger: open for writing; contains the evidence of the run.
+        generated: current time (UTC); its day selects the waivers in effect.
+        run_id: None: the newest run.
         former_ids: current check id by former id. Pack and exceptions have current ids; in the report they have the ids
             of the run's evidence, because its records are signed.
 
     Raises:
-        InputError: there is no evidence, or not of that run.
-        LedgerDamaged: the ledger is not what was signed.
-        EvidenceDamaged: the evidence is not what the ledger says.
-        LedgerUnwritable: the report could not be logged; it was not written then.
+        InputError: no evidence, or unknown run.
+        LedgerDamaged: the ledger differs from its signed checkpoint.
+        EvidenceDamaged: the evidence differs from the ledger.
+        LedgerUnwritable: the report could not be logged and was not written.
     """
     _require_whole(ledger)
     run = load_run(evidence, run_id or _newest_run(evidence), LedgerReader(ledger.directory))
@@ -111,10 +111,10 @@ def publish(
 
 
 def tlog_proof(ledger: Ledger, record: Mapping[str, Any], leaf_index: int, *, since: int) -> str:
-    """That `record` is an entry of the ledger (C2SP tlog-proof), and that the ledger extends its tree of size `since`.
+    """Return the proof that `record` is in the ledger (C2SP tlog-proof), and that the ledger extends its size `since`.
 
-    The `extra` line holds the record, from which the leaf is made, and the consistency proof; both are checked against
-    the checkpoint, so that nothing rests on their being unsigned.
+    The `extra` line has the record of the leaf and the consistency proof. The line is not signed, and need not be: a
+    verifier checks both against the checkpoint.
     """
     checkpoint: Checkpoint = ledger.checkpoint()
     extra = {"record": dict(record), "consistency": _base64_lines(ledger.consistency_proof(since))}
@@ -128,19 +128,17 @@ def tlog_proof(ledger: Ledger, record: Mapping[str, Any], leaf_index: int, *, si
 
 
 def _require_whole(ledger: Ledger) -> None:
-    """Opening trusts the index where it leads to the signed root; a report rests on every entry."""
+    """Verify every entry, because opening a ledger verifies only its index."""
     for finding in verify_ledger(ledger.directory).findings:
         raise LedgerDamaged(
-            finding.message, where=str(ledger.directory), hint="run `sovctl audit verify` to see all of it"
+            finding.message, where=str(ledger.directory), hint="list all findings with `sovctl audit verify`"
         )
 
 
 def _newest_run(evidence: Path) -> str:
     runs = list_runs(evidence)
     if not runs:
-        raise InputError(
-            "expected evidence to report on, got none", where=str(evidence), hint="run `sovctl verify` first"
-        )
+        raise InputError("no evidence found", where=str(evidence), hint="run `sovctl verify` first")
     return runs[-1]
 
 
@@ -154,7 +152,7 @@ def _free_folder(reports: Path, run_id: str) -> Path:
 
 
 def _write_draft(draft: Path, document: Mapping[str, Any], run: EvidenceRun, evidence: Path) -> dict[str, Any]:
-    """Everything but the proof, durable; returns what the ledger shall hold of it."""
+    """Write all files except the proof durably, and return the ledger record of the report."""
     data, html = document_bytes(document), render_html(document).encode()
     content = {
         "report.json": data,

@@ -2,14 +2,14 @@
 
     python3 verify_report.py [FOLDER] [--key FILE] [--json]
 
-FOLDER is what `sovctl report` wrote: report.json, report.html, checkpoint, log.vkey, report.tlog-proof, raw/. FILE is
-the ledger's public key as you kept it, from somewhere else than this folder. Checked are: the digest of every record
-and every raw output, the inclusion of every record in the signed log, the log's signature, that this very report was
-logged, and the state of every control, decided again from the evidence as of the report's day, which is not before
-its evidence. Exit code 0: nothing found; 1: findings; 3: this is no report.
+FOLDER is a folder of `sovctl report`: report.json, report.html, checkpoint, log.vkey, report.tlog-proof, raw/. FILE is
+the public key of the ledger, from a trusted source outside this folder. The program checks the digest of every record
+and raw output, the inclusion of every record in the signed log, the signature of the log, and the ledger entry of this
+report. It computes the state of every control again from the evidence, as of the day of the report. Exit code 0: no
+findings; 1: findings; 3: not a report.
 
 Formats: https://c2sp.org/signed-note, /tlog-checkpoint, /tlog-proof; RFC 9162 for the tree; RFC 8785 for the JSON
-that is hashed. This file repeats on purpose what sovctl does: read it, it is the whole of what you have to trust.
+that is hashed. This file does not import sovctl, so that an auditor has to review and trust this file only.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ SUMMARY_ORDER = ["pass", "fail", "error", "waived", "attested", "n-a"]
 
 
 class NoReport(Exception):
-    """The folder holds no report that could be checked at all."""
+    """The folder has no readable report."""
 
 
 class Wrong(Exception):
-    """One finding; its text says both sides."""
+    """A finding."""
 
 
 # --- hashing and signatures -------------------------------------------------------------------------------------------
 
 
 def canonical(value: Any) -> bytes:
-    """RFC 8785 for the values that records hold: objects with ASCII keys, lists, text, integers, true, false, null."""
+    """Return RFC 8785 JSON of objects with ASCII keys, lists, text, integers, true, false and null."""
     _require_plain(value)
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
@@ -54,38 +54,38 @@ def _require_plain(value: Any) -> None:
     if isinstance(value, dict):
         for key, inner in value.items():
             if not key.isascii():
-                raise Wrong("expected field names in ASCII, got another")
+                raise Wrong("a field name is not ASCII")
             _require_plain(inner)
     elif isinstance(value, list):
         for inner in value:
             _require_plain(inner)
     elif isinstance(value, float) or (isinstance(value, int) and abs(value) >= 2**53):
-        raise Wrong("expected no number that JSON cannot carry exactly, got one")
+        raise Wrong("a number is not exact in JSON")
 
 
 def unbase64(text: str) -> bytes:
-    """Standard base64 in its one canonical spelling."""
+    """Decode canonical standard base64."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        raise Wrong("expected base64, got something else") from None
+        raise Wrong("invalid base64") from None
     if base64.b64encode(data).decode() != text:
-        raise Wrong("expected base64 in its canonical spelling, got another")
+        raise Wrong("base64 is not in canonical form")
     return data
 
 
 def node(left: bytes, right: bytes) -> bytes:
-    """RFC 9162 2.1.1."""
+    """Return the hash of an inner node (RFC 9162 2.1.1)."""
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
 def leaf(record: Any) -> bytes:
-    """RFC 9162 2.1.1 over the canonical record."""
+    """Return the leaf hash of a record (RFC 9162 2.1.1)."""
     return hashlib.sha256(b"\x00" + canonical(record)).digest()
 
 
 def includes(leaf_hash: bytes, index: int, size: int, path: list[bytes], root: bytes) -> bool:
-    """RFC 9162 2.1.3.2."""
+    """Verify an inclusion proof (RFC 9162 2.1.3.2)."""
     if not 0 <= index < size:
         return False
     position, last, current = index, size - 1, leaf_hash
@@ -103,7 +103,7 @@ def includes(leaf_hash: bytes, index: int, size: int, path: list[bytes], root: b
 
 
 def extends(old_size: int, old_root: bytes, size: int, root: bytes, path: list[bytes]) -> bool:
-    """RFC 9162 2.1.4.2."""
+    """Verify a consistency proof (RFC 9162 2.1.4.2)."""
     if old_size == 0:
         return not path and old_root == hashlib.sha256().digest()
     if old_size == size:
@@ -129,7 +129,7 @@ def extends(old_size: int, old_root: bytes, size: int, root: bytes, path: list[b
 
 
 def open_checkpoint(text: str, vkey: str) -> tuple[str, int, bytes]:
-    """Origin, size and root of a checkpoint that the log's key signed."""
+    """Return origin, size and root of a checkpoint, after verifying its signature."""
     name, _, rest = vkey.strip().partition("+")
     key_hash, _, material = rest.partition("+")
     key = unbase64(material)
@@ -161,11 +161,11 @@ def _key_id(name: str, key: bytes) -> bytes:
     return hashlib.sha256(name.encode() + b"\n" + key).digest()[:4]
 
 
-# --- deciding again ---------------------------------------------------------------------------------------------------
+# --- states of controls -----------------------------------------------------------------------------------------------
 
 
 def decide(control: dict[str, Any], by_check: dict[str, list[dict[str, Any]]], today: date) -> str:
-    """The state of a control from the evidence alone."""
+    """Return the state of a control computed from the evidence."""
     if control["mapping"] is None:
         word = control["attestation"]
         attested = word and word["control"] == control["id"] and _counts(word["attested"], word["expires"], today)
@@ -186,7 +186,7 @@ def decide(control: dict[str, Any], by_check: dict[str, list[dict[str, Any]]], t
 
 
 def _waived(control: dict[str, Any], today: date) -> set[tuple[str, str]]:
-    """What waivers cover today; a waiver without a second person or a near end covers nothing."""
+    """Return (check, target) of the waivers in effect. A waiver needs two persons and an expiry date."""
     covered: set[tuple[str, str]] = set()
     for waiver in control["waivers"]:
         two_people = waiver["requested_by"].strip().casefold() != waiver["approved_by"].strip().casefold()
@@ -201,7 +201,7 @@ def _counts(begin: str, end: str, today: date) -> bool:
 
 
 def sentence(states: dict[str, int]) -> str:
-    """The summary, as the report should have it."""
+    """Return the summary of the given counts."""
     parts = [f"{states[s]} {s}" for s in SUMMARY_ORDER if states[s] or s in ("pass", "fail", "error")]
     total = sum(states.values())
     return f"{total - states['not-run']} of {total} decided: {', '.join(parts)}; {states['not-run']} not run"
@@ -211,32 +211,30 @@ def sentence(states: dict[str, int]) -> str:
 
 
 def verify(folder: Path, kept_key: str | None = None) -> dict[str, Any]:
-    """Check everything.
+    """Run all checks.
 
     Args:
-        kept_key: the ledger's public key from elsewhere; the folder's own when None.
+        kept_key: public key of the ledger from a trusted source; None: the key in the folder.
 
     Returns:
-        `findings`, `facts`, `limits`: lists of sentences. No finding means that everything held.
+        `findings`, `facts`, `limits`: lists of sentences. Without findings, all checks passed.
 
     Raises:
-        NoReport: there is no report.json of this format.
+        NoReport: no report.json of this format.
     """
     data, document = _read_document(folder)
     findings: list[str] = []
     facts: list[str] = []
     limits = [str(limit) for limit in document["limits"]] if isinstance(document.get("limits"), list) else []
     if kept_key is None:
-        limits.insert(
-            0, "The public key was taken from this folder: whoever wrote the report could have brought his own."
-        )
+        limits.insert(0, "The public key was read from this folder: the author of the report could have replaced it.")
     for step in (_verify_signature, _verify_evidence, _verify_controls, _verify_logged):
         try:
             step(folder, data, document, kept_key, findings, facts)
         except Wrong as wrong:
             findings.append(str(wrong))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            findings.append(f"expected a whole report, got one with a bad or missing field ({type(error).__name__})")
+            findings.append(f"expected a whole report, found an invalid or missing field ({type(error).__name__})")
     return {"findings": findings, "facts": facts, "limits": limits}
 
 
@@ -263,7 +261,7 @@ def _verify_signature(
     origin, size, root = open_checkpoint(ledger["checkpoint"], kept or ledger["vkey"])
     if (origin, size, root.hex()) != (ledger["origin"], ledger["size"], ledger["root"]):
         findings.append("ledger: expected what the checkpoint says, got another")
-    facts.append(f"checkpoint: {size} entries of {origin}, signature holds")
+    facts.append(f"checkpoint: {size} entries of {origin}, signature is valid")
 
 
 def _verify_evidence(
@@ -281,7 +279,7 @@ def _verify_evidence(
         if digest != item["sha256"]:
             findings.append(f"{where}: expected a record with digest {item['sha256'][:16]}, got {digest[:16]}")
         if entry != expected:
-            findings.append(f"{where}: expected a ledger entry that says what the record says, got another")
+            findings.append(f"{where}: the ledger entry differs from the record")
         path = [unbase64(value) for value in item["proof"]]
         if not includes(leaf(entry), item["leaf_index"], size, path, root) or item["leaf_index"] in seen:
             findings.append(f"{where}: expected entry {item['leaf_index']} of the ledger, got no proof of it")
@@ -300,7 +298,7 @@ def _verify_controls(
         by_check.setdefault(item["record"]["check_id"], []).append(item["record"])
     generated, ended = document["generated"], max((i["record"]["ended"] for i in document["evidence"]), default="")
     if generated[:19] < ended[:19]:  # both UTC, to the second; an earlier day could make a waiver count again
-        findings.append(f"generated: expected a time not before the evidence, which ended {ended}, got {generated}")
+        findings.append(f"generated: the time of the report, {generated}, is before the end of the evidence, {ended}")
     today = date.fromisoformat(generated[:10])
     states = dict.fromkeys([*SUMMARY_ORDER, "not-run"], 0)
     for control in document["controls"]:
@@ -327,13 +325,13 @@ def _verify_controls(
     content = {name: pack[name] for name in ("name", "title", "source", "licence")} | {"controls": listed}
     if hashlib.sha256(canonical(content)).hexdigest() != pack["sha256"]:
         findings.append(f"pack: expected the controls of {pack['name']} with digest {pack['sha256'][:16]}, got others")
-    facts.append(f"controls: {sentence(states)}; decided again from the evidence")
+    facts.append(f"controls: {sentence(states)}; computed again from the evidence")
 
 
 def _verify_logged(
     folder: Path, data: bytes, document: dict[str, Any], kept: str | None, findings: list[str], facts: list[str]
 ) -> None:
-    """C2SP tlog-proof: this very report is an entry of a log that extends the report's own checkpoint."""
+    """Verify that this report is an entry of a log that extends the checkpoint of the report (C2SP tlog-proof)."""
     vkey = kept or document["ledger"]["vkey"]
     head, separator, checkpoint = _text(folder / "report.tlog-proof").partition("\n\n")
     lines = head.split("\n")
@@ -354,7 +352,7 @@ def _verify_logged(
     for name, content, field in (
         ("report.json", data, "report_sha256"),
         ("report.html", html, "html_sha256"),
-        ("verify_report.py", verifier, "verifier_sha256"),  # of use to who runs another copy than the folder's
+        ("verify_report.py", verifier, "verifier_sha256"),  # effective if another copy of this program runs
     ):
         if hashlib.sha256(content).hexdigest() != logged.get(field):
             findings.append(f"{name}: expected the content that was logged, got another")
@@ -382,15 +380,17 @@ def _text(path: Path) -> str:
 
 
 def shown(text: str) -> str:
-    """`text` without what a terminal would obey: a report under suspicion must not repaint the screen."""
+    """Return `text` with escaped control characters, because an altered report could contain terminal sequences."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Check a sovctl report without sovctl.")
-    parser.add_argument("folder", nargs="?", default=".", type=Path, help="what `sovctl report` wrote (default: here)")
-    parser.add_argument("--key", type=Path, help="the ledger's public key (.vkey) as you kept it")
+    parser.add_argument(
+        "folder", nargs="?", default=".", type=Path, help="folder of `sovctl report` (default: the current folder)"
+    )
+    parser.add_argument("--key", type=Path, help="public key (.vkey) of the ledger, kept outside the site")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(arguments)
     try:

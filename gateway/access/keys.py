@@ -1,7 +1,7 @@
-"""API keys of clients: creation, rotation with an overlap, revocation. The key itself is printed once and not stored.
+"""API keys of clients: creation, rotation, revocation. The key itself is printed once and not stored.
 
-    key, clients = create(clients, Client(name="branch", tenant="retail"), now=now, valid_for=timedelta(days=365))
-    key, clients = rotate(clients, "branch", now=now, overlap=timedelta(days=7), ...)
+    key, clients = create(clients, Client(name="branch", tenant="retail"), now=now, expires_in=timedelta(days=365))
+    key, clients = rotate(clients, "branch", now=now, grace_period=timedelta(days=7), ...)
     clients = revoke(clients, "branch", key_id=None)
 
 `edit` applies such a change to a file: under a lock and with an atomic replacement, so that concurrent edits both
@@ -39,7 +39,7 @@ def new_key() -> str:
 
 
 def create(
-    clients: Sequence[Client], client: Client, *, now: datetime, valid_for: timedelta | None
+    clients: Sequence[Client], client: Client, *, now: datetime, expires_in: timedelta | None
 ) -> tuple[str, list[Client]]:
     """Add a client with one key; return the key and all clients.
 
@@ -50,21 +50,21 @@ def create(
         raise InputError(
             f"the client {client.name} exists already", hint=f"`keys rotate {client.name}` gives it another key"
         )
-    text, key = _make(now, valid_for)
+    text, key = _make(now, expires_in)
     return text, [*clients, client.model_copy(update={"keys": [key]})]
 
 
 def rotate(
-    clients: Sequence[Client], name: str, *, now: datetime, valid_for: timedelta | None, overlap: timedelta
+    clients: Sequence[Client], name: str, *, now: datetime, expires_in: timedelta | None, grace_period: timedelta
 ) -> tuple[str, list[Client]]:
-    """Add a key to a client; its other keys expire after `overlap`, or at their earlier expiry.
+    """Add a key to a client; its other keys expire after `grace_period`, or at their earlier expiry.
 
     Raises:
         InputError: no such client.
     """
     client = _find(clients, name)
-    text, new = _make(now, valid_for)
-    end = (now + overlap).replace(microsecond=0)
+    text, new = _make(now, expires_in)
+    end = (now + grace_period).replace(microsecond=0)
     kept = [
         key.model_copy(update={"expires_at": min(key.expires_at or end, end)})
         for key in client.all_keys
@@ -133,9 +133,9 @@ def edit(path: Path, settings: GatewaySettings, *, others: Sequence[Client]) -> 
         os.close(handle)
 
 
-def _make(now: datetime, valid_for: timedelta | None) -> tuple[str, Key]:
+def _make(now: datetime, expires_in: timedelta | None) -> tuple[str, Key]:
     text, now = new_key(), now.replace(microsecond=0)
-    expires_at = now + valid_for if valid_for else None
+    expires_at = now + expires_in if expires_in else None
     return text, Key(sha256=hashlib.sha256(text.encode()).hexdigest(), created_at=now, expires_at=expires_at)
 
 

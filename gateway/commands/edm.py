@@ -37,7 +37,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
         "--delimiter", default="", metavar="CHARACTER", help="between columns; else found from the headers"
     )
     build.add_argument(
-        "--skip-bad-rows", action="store_true", help="leave them out of the index; they are not protected"
+        "--skip-invalid-rows", action="store_true", help="leave them out of the index; they are not protected"
     )
     build.add_argument("--json", action="store_true", help="one JSON document")
 
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
         built_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         columns=_columns(options.column),
         delimiter=options.delimiter,
-        skip_bad_rows=options.skip_bad_rows,
+        skip_invalid_rows=options.skip_invalid_rows,
         progress=lambda rows: _tell(f"{rows} rows"),
     )
     for line, why in built.bad:

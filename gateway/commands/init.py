@@ -90,7 +90,7 @@ def init(
     check_settings(settings, path)
     if cloud_key_file is not None:
         read_api_key(cloud_key_file)
-    key, clients = keys.create([], Client(name="app", tenant="standalone"), now=datetime.now(UTC), valid_for=None)
+    key, clients = keys.create([], Client(name="app", tenant="standalone"), now=datetime.now(UTC), expires_in=None)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

@@ -30,7 +30,7 @@ def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
     for word, about in (
         ("create", "make a client with a key, and show the key, once"),
         ("list", "show clients and their keys; never a key itself"),
-        ("rotate", "give a client a new key; the old ones end after the overlap"),
+        ("rotate", "give a client a new key; the old ones end after the grace period"),
         ("revoke", "take a client away, or one of its keys"),
         ("jwks", "print the public keys with which upstreams verify who is calling"),
     ):
@@ -40,7 +40,7 @@ def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
         if word not in ("list", "jwks"):
             sub.add_argument("name", metavar="NAME")
         if word in ("create", "rotate"):
-            sub.add_argument("--valid-for", default="365d", metavar="TIME", help="such as 90d, 12h, or never")
+            sub.add_argument("--expires-in", default="365d", metavar="TIME", help="such as 90d, 12h, or never")
         if word == "create":
             sub.add_argument("--tenant", required=True)
             sub.add_argument("--team")
@@ -50,7 +50,7 @@ def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
             sub.add_argument("--no-restore", action="store_false", dest="may_restore")
             sub.add_argument("--admin", action="store_true", dest="is_admin")
         if word == "rotate":
-            sub.add_argument("--overlap", default="7d", metavar="TIME", help="how long the old keys go on; such as 7d")
+            sub.add_argument("--grace-period", default="7d", metavar="TIME", help="lifetime of the old keys: 7d")
         if word == "revoke":
             sub.add_argument("--key", metavar="KEY-ID", help="only this one")
 
@@ -85,19 +85,19 @@ def _create(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
     if unknown:
         models = ", ".join(route.model for route in settings.routes)
         raise InputError(f"expected one of {models}, got {unknown[0]}", where="--route")
-    now, valid_for = datetime.now(UTC), keys.parse_duration(options.valid_for)
+    now, expires_in = datetime.now(UTC), keys.parse_duration(options.expires_in)
     with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
-        key, clients[:] = keys.create(clients, client, now=now, valid_for=valid_for)
+        key, clients[:] = keys.create(clients, client, now=now, expires_in=expires_in)
     return _shown(clients, options.name, key)
 
 
 def _rotate(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
-    now, valid_for = datetime.now(UTC), keys.parse_duration(options.valid_for)
-    overlap = keys.parse_duration(options.overlap)
-    if overlap is None:
-        raise InputError("expected an overlap that ends, got never", where="--overlap", hint="such as 7d")
+    now, expires_in = datetime.now(UTC), keys.parse_duration(options.expires_in)
+    grace_period = keys.parse_duration(options.grace_period)
+    if grace_period is None:
+        raise InputError("expected a duration such as 7d, got never", where="--grace-period")
     with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
-        key, clients[:] = keys.rotate(clients, options.name, now=now, valid_for=valid_for, overlap=overlap)
+        key, clients[:] = keys.rotate(clients, options.name, now=now, expires_in=expires_in, grace_period=grace_period)
     return _shown(clients, options.name, key)
 
 

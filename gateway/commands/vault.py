@@ -38,7 +38,7 @@ def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
         sub.add_argument("--config", type=Path, default=config, metavar="FILE")
         sub.add_argument("--json", action="store_true", help="one JSON document")
         if word == "rotate":
-            sub.add_argument("--renew", action="store_true", help="with a new wrapping key, even under the same KEK")
+            sub.add_argument("--new-key", action="store_true", help="always create a new wrapping key")
         if word == "erase":
             sub.add_argument("--conversation", metavar="KEY", help="its key in the audit records, or a client's name")
             sub.add_argument("--client", metavar="NAME", help="who gave the conversation its name")
@@ -92,7 +92,7 @@ async def _rotate(vault: Vault, _settings: GatewaySettings, options: argparse.Na
     def progress(done: int, total: int) -> None:
         sys.stderr.write(f"{done} of {total} pieces\n")
 
-    return asdict(await vault.rotate(renew=options.renew, progress=progress))
+    return asdict(await vault.rotate(renew=options.new_key, progress=progress))
 
 
 async def _status(vault: Vault, _settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[str, Any]:

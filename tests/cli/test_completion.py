@@ -72,7 +72,6 @@ def test_installing_twice_is_installing_once(home: Path) -> None:
     ("typed", "completed"),
     [
         ("val", "validate"),
-        ("audit checkpoint ex", "export"),
         ("plan --detailed-", "--detailed-exitcode"),
         ("lab fau", "fault"),
     ],
@@ -93,4 +92,4 @@ def test_a_file_argument_completes(home: Path) -> None:
 
 def test_a_folder_after_an_option_completes(home: Path) -> None:
     screen = type_in("sovctl plan --facts fac\t --node gw-1", home)
-    assert "planned from captures; nothing was saved" in screen
+    assert "planned from captures; the plan was not saved" in screen

@@ -77,7 +77,7 @@ def test_json_is_one_document_in_both_cases(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["validate"], "expected a site.yaml, got no argument"),
+        (["validate"], "missing argument SITE"),
         (["validate", "absent.yaml"], "absent.yaml: no such file"),
         (["validate", "."], ".: expected a file, got a folder"),
         (["init", "--preset", "labb"], "--preset: expected one of lab, bank-hybrid"),

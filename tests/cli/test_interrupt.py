@@ -44,7 +44,7 @@ def test_ctrl_c_ends_a_plan_at_once_and_leaves_nothing(silent_nodes: list[socket
         out, err = process.communicate(timeout=PATIENCE_S)
     connection.close()
     assert (process.returncode, out) == (130, "")
-    assert err.strip() == "sovctl: interrupted; nothing is half written, the same command can be run again"
+    assert err.strip() == "sovctl: interrupted; no file was left incomplete, and the command can be repeated"
     until(lambda: not any(map(_is_alive, children)), "nobody is left behind")  # what is killed ends a moment later
     assert snapshot(tmp_path) == before
 
@@ -78,7 +78,7 @@ def test_our_own_mistake_is_said_as_such_and_keeps_the_details_in_a_file(tmp_pat
     )
     (crash,) = tmp_path.iterdir()
     assert (done.returncode, done.stdout) == (70, "")
-    assert done.stderr.splitlines()[0] == f"sovctl: our mistake: ZeroDivisionError; the details are in {crash}"
+    assert done.stderr.splitlines()[0] == f"sovctl: internal error: ZeroDivisionError; the details are in {crash}"
     assert "the words of the mistake" not in done.stderr
     assert "the words of the mistake" in crash.read_text()
     assert crash.stat().st_mode & 0o077 == 0
@@ -98,7 +98,7 @@ def test_a_full_disk_is_said_as_such(tmp_path: Path) -> None:
             timeout=PATIENCE_S,
         )
     assert done.returncode == 7
-    assert done.stderr.splitlines()[0] == "sovctl: this machine refuses: no space left on device"
+    assert done.stderr.splitlines()[0] == "sovctl: no space left on device"
     assert "Traceback" not in done.stderr
 
 

@@ -38,7 +38,7 @@ def plan(*changes: Change) -> Plan:
 def test_every_change_is_a_line_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     show_plan(plan(*CHANGES))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "simulated hardware: this plan is of a lab"
+    assert lines[0] == "simulated hardware: this is the plan of a lab"
     assert lines[1] == "n1"
     held, clock, wall = (" ".join(line.split()) for line in lines[2:5])
     assert held == "~ package nvidia-open not held -> held stops a pool held"
@@ -69,7 +69,7 @@ def test_only_one_node_is_shown_when_asked(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_no_change_is_said_in_words() -> None:
-    assert summary(replace(plan(), waves=())) == "no changes: every node is as site.yaml says"
+    assert summary(replace(plan(), waves=())) == "no changes: every node matches site.yaml"
 
 
 @pytest.mark.parametrize("columns", [60, 100])

@@ -64,7 +64,7 @@ def test_apply_asks_and_anything_but_yes_is_no(answer: str, tmp_path: Path) -> N
         save_plan(make_site(tmp_path, ssh_port=port))
         code, text = on_a_terminal("apply", cwd=tmp_path, answer=answer)
     assert code == 0
-    assert "carry it out? [y/N]" in text
+    assert "apply this plan? [y/N]" in text
     assert "cannot be observed" not in text
     assert not (tmp_path / ".sovctl" / "journal").exists()
 
@@ -83,7 +83,7 @@ def test_streams_that_nobody_reads_change_no_exit_code(words: str, code: int, cl
     shell = ["bash", "-c", f"set -o pipefail; {SOVCTL} {words} {closed}"]
     done = subprocess.run(shell, cwd=site.parent, capture_output=True, text=True, check=False)
     assert done.returncode == code
-    assert "our mistake" not in done.stdout + done.stderr
+    assert "internal error" not in done.stdout + done.stderr
 
 
 def test_an_old_terminal_gets_the_code_of_a_character_it_lacks(site: Path) -> None:
@@ -102,4 +102,4 @@ def test_a_folder_that_is_gone_is_said(tmp_path: Path) -> None:
         ["bash", "-c", f"rmdir {gone}; {SOVCTL} report"], cwd=gone, capture_output=True, text=True, check=False
     )
     assert done.returncode == 3
-    assert "expected a folder to work in, got one that is gone" in done.stderr
+    assert "the working folder does not exist any more" in done.stderr

@@ -62,7 +62,7 @@ def test_a_whole_site_has_no_finding(state: Path) -> None:
 def test_a_report_alone_and_a_ledger_alone_will_do(state: Path) -> None:
     folder = state / "reports" / RUN_ID
     assert audit(folder).findings == audit(folder / "report.json").findings == audit(state / "ledger").findings == []
-    with pytest.raises(InputError, match="expected a report, a ledger or a site's state"):
+    with pytest.raises(InputError, match="no report, ledger or site state found"):
         audit(state / "keys")
 
 
@@ -110,7 +110,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "raw output altered": (lambda s: flip(next((s / "evidence" / "raw").iterdir())), "evidence: "),
     "evidence deleted": (lambda s: shutil.rmtree(s / "evidence"), "evidence: "),
     "a report altered": (lambda s: flip(s / "reports" / RUN_ID / "report.html"), f"report {RUN_ID}: report.html"),
-    "a record left out of a report": (drop_from_report, "got 1 left out"),
+    "a record left out of a report": (drop_from_report, "1 records of its run are missing"),
     "a report too deep to be read": (
         lambda s: (s / "reports" / RUN_ID / "report.json").write_text("[" * 100_000),
         "expected a report, got RecursionError",
@@ -137,14 +137,14 @@ def test_zeros_that_a_power_cut_left_are_no_entries(state: Path) -> None:
     assert result.findings == []
     assert result.ledger
     assert result.ledger.unsigned_tail == 0
-    assert any("4096 bytes at the end are no whole record" in note for note in result.notes)
+    assert any("4096 bytes at the end are an incomplete record" in note for note in result.notes)
 
 
 def test_a_deleted_report_is_noted(state: Path) -> None:
     shutil.rmtree(state / "reports" / RUN_ID)
     result = audit(state)
     assert result.findings == []
-    assert any("the report that is ledger entry 5 is not here" in note for note in result.notes)
+    assert any("the report of ledger entry 5 is missing" in note for note in result.notes)
 
 
 def test_more_evidence_after_a_report_is_not_held_against_it(state: Path) -> None:
@@ -166,7 +166,7 @@ def test_what_lies_on_the_site_itself_is_not_called_seen_from_outside(state: Pat
     result = audit(state)
     assert result.ledger is not None
     assert result.ledger.witnessed_size is None
-    assert any("no checkpoint kept elsewhere" in limit for limit in result.limits)
+    assert any("without a checkpoint kept outside the site" in limit for limit in result.limits)
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"ledger": 1}', "c2sp.org/tlog-proof@v1\n"])

@@ -82,9 +82,9 @@ def test_refuses_a_second_answer_in_the_same_run(tmp_path: Path) -> None:
     with open_ledger(tmp_path) as ledger:
         store = EvidenceStore(tmp_path / "evidence", ledger, run_id=RUN_ID)
         store.add(*made("gpu.count", verdict="FAIL"))
-        with pytest.raises(InputError, match="got a second"):
+        with pytest.raises(InputError, match="second record of a check"):
             store.add(*made("gpu.count", verdict="PASS"))
-        with pytest.raises(InputError, match="got a second"):
+        with pytest.raises(InputError, match="second record of a check"):
             store.add_all([made("gpu.ecc"), made("gpu.ecc")])
         store.add(*made("gpu.ecc"))
         assert ledger.size == 2

@@ -57,7 +57,7 @@ def test_processes_that_start_together_get_one_key(tmp_path: Path) -> None:
 def test_refuses_a_key_that_others_can_read(tmp_path: Path, mode: int) -> None:
     load_or_create(tmp_path / "k")
     (tmp_path / "k").chmod(mode)
-    with pytest.raises(InputError, match=f"got {mode:04o}"):
+    with pytest.raises(InputError, match=f"mode {mode:04o}"):
         load_or_create(tmp_path / "k")
 
 
@@ -66,7 +66,7 @@ def test_refuses_what_is_no_key_and_does_not_show_it(tmp_path: Path, content: by
     path = tmp_path / "k"
     path.write_bytes(content)
     path.chmod(0o600)
-    with pytest.raises(InputError, match="expected an Ed25519 private key") as caught:
+    with pytest.raises(InputError, match="not an Ed25519 private key") as caught:
         load_or_create(path)
     assert "hello" not in str(caught.value)
 

@@ -59,7 +59,7 @@ def test_a_whole_ledger_is_whole_and_says_what_it_cannot_prove(ledger: Path) -> 
     assert result.is_whole
     assert (result.entries, result.signed_size, result.unsigned_tail) == (SIZE, SIZE, 0)
     assert result.root == LedgerReader(ledger).checkpoint.root.hex()
-    assert any("no checkpoint kept elsewhere" in limit for limit in result.limits())
+    assert any("without a checkpoint kept outside the site" in limit for limit in result.limits())
     assert any("never written" in limit for limit in result.limits())
     assert any("not who signed" in limit for limit in verify_ledger(ledger).limits())
     assert not any("not who signed" in limit for limit in result.limits())
@@ -206,7 +206,7 @@ def test_a_writer_at_work_is_no_damage(tmp_path: Path) -> None:
         result = verify_ledger(tmp_path, key=GIVEN)
         assert result.is_whole
         assert (result.entries, result.unsigned_tail) == (1, 1)
-        assert "no signature covers them yet" in result.notes[0]
+        assert "and not signed" in result.notes[0]
 
 
 def test_needs_no_more_memory_for_a_longer_log(tmp_path: Path) -> None:

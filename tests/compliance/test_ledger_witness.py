@@ -70,7 +70,7 @@ def test_refuses_a_shorter_log(tmp_path: Path) -> None:
     grow(tmp_path / "long", 9)
     last = signed(asked(tmp_path / "long", 0), None)
     grow(tmp_path / "short", 5)
-    with pytest.raises(WitnessRefused, match="at least the 9 entries that were there, got 5"):
+    with pytest.raises(WitnessRefused, match="at least the 9 entries signed before, got 5"):
         signed(asked(tmp_path / "short", 0), last)
 
 
@@ -96,7 +96,7 @@ def test_refuses_a_request_from_another_size_and_says_which(tmp_path: Path) -> N
     grow(tmp_path, 1)
     with pytest.raises(WitnessRefused) as caught:
         signed(asked(tmp_path, 4), last)
-    assert "--since 9" in caught.value.hint
+    assert "--old-size 9" in caught.value.hint
 
 
 def test_refuses_what_the_log_did_not_sign(tmp_path: Path) -> None:

@@ -57,24 +57,24 @@ def test_the_most_specific_row_decides() -> None:
     ("rows", "where", "message"),
     [
         ([("mask", {**_PERSON, **_HR}), ("on-prem", _PERSON)], "rules[1]", "wider than rules[0]"),
-        ([("mask", _PERSON), ("tokenize", {})], "rules[1]", "the one of default again"),
+        ([("mask", _PERSON), ("tokenize", {})], "rules[1]", "duplicate of default"),
         ([("mask", {}), ("mask", _PERSON)], "rules[0]", "expected tokenize as in default, got mask"),
-        ([("mask", _PERSON), ("mask", _PERSON)], "rules[1]", "the one of rules[0] again"),
+        ([("mask", _PERSON), ("mask", _PERSON)], "rules[1]", "duplicate of rules[0]"),
         ([("mask", _PERSON), ("block", _PERSON)], "rules[1]", "expected mask as in rules[0], got block"),
         (
             [("on-prem", _PERSON), ("allow", _HR)],
             "rules[1]",
-            "one answer for PERSON of tenant hr on route assistant, got allow here and on-prem in rules[0]",
+            "ambiguous for PERSON of tenant hr on route assistant: allow here, on-prem in rules[0]",
         ),
         (
             [("on-prem", _HR), ("allow", {"entities": ["TAX_ID/DE_TAX_ID"]})],
             "rules[1]",
-            "one answer for TAX_ID/DE_TAX_ID of tenant hr",
+            "ambiguous for TAX_ID/DE_TAX_ID of tenant hr",
         ),
         (
             [("on-prem", _PERSON), ("mask", {**_PERSON, "routes": ["assistant"]}), ("block", {**_PERSON, **_RESEARCH})],
             "rules[0]",
-            "that rows below it replace everywhere",
+            "because later rows override it everywhere",
         ),
     ],
 )
@@ -98,7 +98,7 @@ def test_where_nothing_leaves_only_block_means_something_and_only_by_name() -> N
     assert rules.deciding("PERSON", tenant="hr", route="inside").where == "rules[1]"
     assert rules.deciding("IBAN", tenant="hr", route="inside").where == "default"
     assert problems(("mask", {"routes": ["inside"]}), inner=("inside",)) == [
-        ("rules[0]", "expected block on route inside, got mask: it names no cloud, so nothing leaves")
+        ("rules[0]", "expected block on route inside, got mask: the route has no cloud")
     ]
 
 

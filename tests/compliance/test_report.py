@@ -188,7 +188,7 @@ def test_refuses_to_report_on_a_ledger_that_was_altered(tmp_path: Path) -> None:
 
 def test_refuses_a_clock_that_is_behind_the_evidence(tmp_path: Path) -> None:
     fill(tmp_path, [made("gpu.count")])
-    with pytest.raises(InputError, match="expected a time not before the evidence"):
+    with pytest.raises(InputError, match="is before the end of the evidence"):
         published(tmp_path, now=NOW.replace(hour=10, minute=15, second=0))
 
 
@@ -225,8 +225,8 @@ def test_an_auditor_can_verify_it_without_sovctl(folder: Path) -> None:
     assert len(found["facts"]) == 4
     kept = run_verifier(folder, "--key", str(folder / "log.vkey"))
     assert kept.returncode == 0
-    assert "taken from this folder" in result.stdout
-    assert "taken from this folder" not in kept.stdout
+    assert "read from this folder" in result.stdout
+    assert "read from this folder" not in kept.stdout
 
 
 def edited(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], object]:
@@ -282,10 +282,10 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a leaf moved": (edited(lambda d: d["evidence"][0].update(leaf_index=1)), "got no proof"),
     "a proof cut": (edited(lambda d: d["evidence"][0]["proof"].pop()), "got no proof"),
-    "a field missing": (edited(lambda d: d.pop("summary")), "bad or missing field"),
+    "a field missing": (edited(lambda d: d.pop("summary")), "invalid or missing field"),
     "a day before the evidence": (
         edited(lambda d: d.update(generated="2026-11-21T10:15:00Z")),
-        "expected a time not before the evidence",
+        "is before the end of the evidence",
     ),
     "a date changed": (edited(lambda d: d.update(generated="2027-01-01T00:00:00Z")), "cm-11: expected fail"),
     "a record twice": (edited(lambda d: d["evidence"].append(d["evidence"][0])), "got no proof"),

@@ -53,9 +53,7 @@ def test_keeps_quoted_texts_as_they_are() -> None:
 def test_first_of_two_equal_keys_is_kept_and_both_lines_are_said() -> None:
     text = read_text(b"a: 1\nb: 2\na: {x: 3}\n")
     assert text.value == {"a": 1, "b": 2}
-    assert [(each.where, each.message) for each in text.problems] == [
-        ("a", "expected every key once, got it on lines 1 and 3")
-    ]
+    assert [(each.where, each.message) for each in text.problems] == [("a", "duplicate key, on lines 1 and 3")]
 
 
 def test_finds_items_by_number_and_by_name() -> None:
@@ -106,7 +104,7 @@ def test_any_bytes_give_values_or_one_problem(data: bytes) -> None:
     value, problem = _outcome(data)
     assert value is None or problem is None
     if problem is not None:
-        assert problem.message.startswith("expected ")
+        assert problem.message
         assert problem.hint
 
 

@@ -69,7 +69,7 @@ def test_listed_names_leave_as_tokens_and_a_new_list_is_taken_up(tmp_path: Path)
         (lambda folder: (folder / "listed.edm").unlink(), "listed.edm: expected an index of names, got: No such file"),
         (lambda folder: (folder / "edm.key").write_text("00" * 32), "another key"),
         (lambda folder: (folder / "listed.edm").write_bytes(b"x"), "got another file"),
-        (lambda folder: (folder / "edm.key").chmod(0o644), "only its owner can read"),
+        (lambda folder: (folder / "edm.key").chmod(0o644), "readable by others"),
     ],
     ids=["absent", "another key", "damaged", "open key"],
 )
@@ -127,7 +127,7 @@ def test_a_refused_build_exits_with_two_and_shows_no_name(tmp_path: Path, capfd:
     err = capfd.readouterr().err
     assert "line 3: expected 2 columns, got 1" in err
     assert "Kwabena" not in err
-    assert main(["edm", "build", *files, "--skip-bad-rows", "--json", str(tmp_path / "list.csv")]) == 0
+    assert main(["edm", "build", *files, "--skip-invalid-rows", "--json", str(tmp_path / "list.csv")]) == 0
     out, err = capfd.readouterr()
     assert json.loads(out)["left_out"] == 1
     assert "line 3: left out" in err

@@ -39,13 +39,13 @@ def test_what_is_wrong_is_said_and_nothing_is_left_behind(tmp_path: Path) -> Non
 def test_a_key_or_a_place_that_is_not_there_is_said_at_once(tmp_path: Path) -> None:
     cloud = ("--cloud", "https://cloud.example/v1")
     absent = words("init", str(tmp_path / "a"), *cloud, "--cloud-key-file", str(tmp_path / "none.key"))
-    assert (absent.returncode, "none.key: expected a readable secret" in absent.stderr) == (3, True)
+    assert (absent.returncode, "none.key: unreadable secret" in absent.stderr) == (3, True)
     for content in ("one\ntwo\n", "sk-\u043a\u043b\u044e\u0447\n"):
         key = tmp_path / "odd.key"
         key.touch(mode=0o600)
         key.write_text(content)
         odd = words("init", str(tmp_path / "a"), *cloud, "--cloud-key-file", str(key))
-        assert (odd.returncode, "odd.key: expected a key in one line of ASCII" in odd.stderr) == (3, True)
+        assert (odd.returncode, "odd.key: expected one line of printable ASCII" in odd.stderr) == (3, True)
     nowhere = words("init", "/proc/gateway", *cloud)
     assert (nowhere.returncode, "/proc/gateway: expected a folder that can be made" in nowhere.stderr) == (3, True)
     none = words("init", str(tmp_path / "a"), *cloud, "--languages", "")

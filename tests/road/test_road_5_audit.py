@@ -23,7 +23,7 @@ def reported(site: RoadSite) -> RoadSite:
 
 def test_report_and_ledger_verify(reported: RoadSite) -> None:
     done = reported.succeed("audit", "verify", str(reported.state))
-    assert "OK: nothing found" in done.stdout
+    assert "OK: no findings" in done.stdout
 
 
 def _ledger(state: Path) -> Path:

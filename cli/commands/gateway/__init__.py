@@ -1,7 +1,7 @@
 """`sovctl gateway`: init, serve, check, explain, keys, vault, edm.
 
-The gateway is a program of its own (`python -m sovctl.gateway`), and this process becomes it: nothing of it is
-imported here, so that a laptop that only plans needs none of its dependencies.
+The gateway is a separate program (`python -m sovctl.gateway`); this process is replaced by it (execv). No module of the
+gateway is imported here, so a machine that only plans does not need its dependencies.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from . import edm as gateway_edm
 from . import keys as gateway_keys
 from . import vault as gateway_vault
 
-# What the gateway's extra brings, by the names under which Python imports it.
+# Import names of the packages of the extra `gateway`.
 _NEEDED = ("aiohttp", "httptools", "orjson", "presidio_analyzer", "starlette", "uvicorn", "uvloop")
 
 Config = Annotated[
-    Path, typer.Option("--config", metavar="FILE", help="The gateway's settings, as `sovctl apply` writes them.")
+    Path, typer.Option("--config", metavar="FILE", help="Settings file of the gateway, written by `sovctl apply`.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
 _DEFAULT = Path("/etc/sovctl/gateway.yaml")
@@ -33,14 +33,14 @@ gateway = typer.Typer(
     name="gateway",
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="The tokenizing gateway between your clients, your pools and a sovereign cloud.",
+    help="Run and inspect the gateway between clients, pools and a cloud.",
     epilog="Example: sovctl gateway check --config /etc/sovctl/gateway.yaml",
 )
 
 
 @gateway.command("serve", epilog="Example: sovctl gateway serve --config /etc/sovctl/gateway.yaml")
 def serve(config: Config = _DEFAULT) -> None:
-    """Serve until stopped; SIGTERM lets running answers finish."""
+    """Run the gateway until it is stopped. SIGTERM lets running answers finish."""
     _become("serve", "--config", str(config))
 
 
@@ -50,28 +50,34 @@ def serve(config: Config = _DEFAULT) -> None:
     "--cloud-key-file cloud.key",
 )
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Made; it must not hold a gateway yet.")],
-    cloud: Annotated[str | None, typer.Option(metavar="URL", help="What sees tokens only; ends in /v1.")] = None,
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Folder of the new gateway; created, must not contain one.")
+    ],
+    cloud: Annotated[
+        str | None, typer.Option(metavar="URL", help="Base URL of a cloud, which receives tokens only; ends in /v1.")
+    ] = None,
     cloud_model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What the cloud calls the model; as --serve-as when absent.")
+        str | None, typer.Option(metavar="NAME", help="Model name at the cloud; default: --serve-as.")
     ] = None,
     cloud_key_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Our API key there, a file with mode 0600.")
+        Path | None, typer.Option(metavar="FILE", help="File with the API key of the cloud, mode 0600.")
     ] = None,
     pool: Annotated[
-        str | None, typer.Option(metavar="URL", help="A model server of your own, which may see raw text.")
+        str | None, typer.Option(metavar="URL", help="Base URL of a local model server, which receives the raw text.")
     ] = None,
     pool_model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What the pool calls the model; as --serve-as when absent.")
+        str | None, typer.Option(metavar="NAME", help="Model name at the pool; default: --serve-as.")
     ] = None,
-    serve_as: Annotated[str, typer.Option(metavar="NAME", help="The model name clients ask for.")] = "assistant",
-    languages: Annotated[str, typer.Option(metavar="LIST", help="Languages that may leave, such as en,de.")] = "en",
+    serve_as: Annotated[str, typer.Option(metavar="NAME", help="Model name that clients request.")] = "assistant",
+    languages: Annotated[
+        str, typer.Option(metavar="LIST", help="Languages of texts that may be sent to the cloud, such as en,de.")
+    ] = "en",
     surfaces: Annotated[
         str, typer.Option(metavar="LIST", help="APIs that cloud and pool serve, such as chat.completions,responses.")
     ] = "chat.completions",
-    port: Annotated[int, typer.Option(help="Where it listens, on 127.0.0.1.")] = 8443,
+    port: Annotated[int, typer.Option(help="Port on 127.0.0.1.")] = 8443,
 ) -> None:
-    """Make a gateway on this machine. Settings, keys and one client; without a site around it."""
+    """Create a gateway without a site: settings, keys and one client."""
     given = {
         "--cloud": cloud,
         "--cloud-model": cloud_model,
@@ -88,21 +94,21 @@ def init(
 
 @gateway.command("check", epilog="Example: sovctl gateway check --config gateway.yaml --json")
 def check(config: Config = _DEFAULT, json: Json = False) -> None:
-    """Try settings, keys, detector, vault and ledger. Says what works; contacts no upstream."""
+    """Check settings, keys, detector, vault and ledger. Does not contact upstreams."""
     _become("check", "--config", str(config), *(["--json"] if json else []))
 
 
 @gateway.command("explain", epilog="Example: sovctl gateway explain request.json --client branch")
 def explain(
     request: Annotated[
-        Path, typer.Argument(metavar="REQUEST.json", help="A request, as a client would send it; - for standard input.")
+        Path, typer.Argument(metavar="REQUEST.json", help="File with the body of a request; - for standard input.")
     ],
-    client: Annotated[str, typer.Option(metavar="NAME", help="Whose request it is; anyone's when absent.")] = "",
-    path: Annotated[str, typer.Option(metavar="PATH", help="Where it would be sent.")] = "/v1/chat/completions",
+    client: Annotated[str, typer.Option(metavar="NAME", help="Client that sends the request; default: none.")] = "",
+    path: Annotated[str, typer.Option(metavar="PATH", help="URL path of the request.")] = "/v1/chat/completions",
     config: Config = _DEFAULT,
     json: Json = False,
 ) -> None:
-    """Say where a request would go, and why. Nothing is sent or stored."""
+    """Show to which upstream a request would be sent, and why. Sends and stores nothing."""
     whose = [f"--client={client}"] if client else []
     more = ["--json"] if json else []
     _become("explain", f"--config={config}", f"--path={path}", *whose, *more, "--", str(request))
@@ -111,15 +117,13 @@ def explain(
 def _become(*arguments: str) -> NoReturn:
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise MissingTool(
-            f"expected the gateway's dependencies, got no {', '.join(missing)}", hint="pip install 'sovctl[gateway]'"
-        )
+        raise MissingTool(f"missing Python packages: {', '.join(missing)}", hint="pip install 'sovctl[gateway]'")
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-P", "-m", "sovctl.gateway", *arguments])
 
 
 def register(app: typer.Typer) -> None:
-    """Add the word to `sovctl`."""
+    """Add the command to `sovctl`."""
     gateway.add_typer(gateway_keys.make(_become, _DEFAULT))
     gateway.add_typer(gateway_vault.make(_become, _DEFAULT))
     gateway.add_typer(gateway_edm.make(_become))

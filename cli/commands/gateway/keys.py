@@ -1,4 +1,4 @@
-"""`sovctl gateway keys`: create, list, rotate, revoke, jwks; passed on to `python -m sovctl.gateway`."""
+"""`sovctl gateway keys`: create, list, rotate, revoke, jwks; runs `python -m sovctl.gateway keys`."""
 
 from __future__ import annotations
 
@@ -9,52 +9,60 @@ from typing import Annotated, NoReturn
 import typer
 
 Config = Annotated[
-    Path, typer.Option("--config", metavar="FILE", help="The gateway's settings, as `sovctl apply` writes them.")
+    Path, typer.Option("--config", metavar="FILE", help="Settings file of the gateway, written by `sovctl apply`.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document.")]
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The client's name.")]
-ValidFor = Annotated[
-    str, typer.Option("--valid-for", metavar="TIME", help="How long the key lives: 90d, 12h, or never.")
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the client.")]
+ExpiresIn = Annotated[
+    str, typer.Option("--expires-in", metavar="TIME", help="Lifetime of the key: 90d, 12h, or never.")
 ]
 
 
 def make(become: Callable[..., NoReturn], default: Path) -> typer.Typer:
-    """The words, which end in `become`.
+    """Return the command group; every command ends in `become`.
 
     Args:
-        default: of `--config`.
+        default: default of `--config`.
     """
     keys = typer.Typer(
         name="keys",
         no_args_is_help=True,
         rich_markup_mode=None,
-        help="API keys of this machine's own clients. What site.yaml names is changed there.",
+        help="API keys of clients of this machine. Clients of site.yaml are changed there.",
         epilog="Example: sovctl gateway keys create branch --tenant retail",
     )
 
-    def run(word: str, config: Path, json: bool, *more: str) -> NoReturn:
-        become("keys", word, "--config", str(config), *(["--json"] if json else []), *more)
+    def run(subcommand: str, config: Path, json: bool, *more: str) -> NoReturn:
+        become("keys", subcommand, "--config", str(config), *(["--json"] if json else []), *more)
 
-    @keys.command("create", epilog="Example: sovctl gateway keys create branch --tenant retail --valid-for 90d")
+    @keys.command("create", epilog="Example: sovctl gateway keys create branch --tenant retail --expires-in 90d")
     def create(
         name: Name,
-        tenant: Annotated[str, typer.Option("--tenant", metavar="TENANT", help="Whose tokens it may restore.")],
-        team: Annotated[str, typer.Option("--team", metavar="TEAM", help="A team of the settings.")] = "",
+        tenant: Annotated[
+            str, typer.Option("--tenant", metavar="TENANT", help="Tenant whose tokens the client may restore.")
+        ],
+        team: Annotated[str, typer.Option("--team", metavar="TEAM", help="Team, as named in the settings.")] = "",
         group: Annotated[
-            list[str] | None, typer.Option("--group", metavar="GROUP", help="Told to upstreams that ask.")
+            list[str] | None,
+            typer.Option("--group", metavar="GROUP", help="Group included in `x-sovctl-principal`; repeatable."),
         ] = None,
-        route: Annotated[list[str] | None, typer.Option("--route", metavar="MODEL", help="A model it may use.")] = None,
+        route: Annotated[
+            list[str] | None,
+            typer.Option("--route", metavar="MODEL", help="Model that the client may use; repeatable."),
+        ] = None,
         surface: Annotated[
-            list[str] | None, typer.Option("--surface", metavar="NAME", help="A surface it may use.")
+            list[str] | None, typer.Option("--surface", metavar="NAME", help="API that the client may use; repeatable.")
         ] = None,
-        no_restore: Annotated[bool, typer.Option("--no-restore", help="Its answers keep their tokens.")] = False,
-        admin: Annotated[bool, typer.Option("--admin", help="It may use the admin surface.")] = False,
-        valid_for: ValidFor = "365d",
+        no_restore: Annotated[
+            bool, typer.Option("--no-restore", help="Return answers with tokens instead of the original values.")
+        ] = False,
+        admin: Annotated[bool, typer.Option("--admin", help="Allow the admin API.")] = False,
+        expires_in: ExpiresIn = "365d",
         config: Config = default,
         json: Json = False,
     ) -> None:
-        """Make a client with a key, and show the key, once."""
-        options = ["--tenant", tenant, "--valid-for", valid_for, *(["--team", team] if team else [])]
+        """Create a client with an API key. The key is printed once."""
+        options = ["--tenant", tenant, "--expires-in", expires_in, *(["--team", team] if team else [])]
         for option, values in (("--group", group), ("--route", route), ("--surface", surface)):
             options += [part for value in values or [] for part in (option, value)]
         options += [*(["--no-restore"] if no_restore else []), *(["--admin"] if admin else [])]
@@ -62,33 +70,35 @@ def make(become: Callable[..., NoReturn], default: Path) -> typer.Typer:
 
     @keys.command("list", epilog="Example: sovctl gateway keys list --json")
     def list_(config: Config = default, json: Json = False) -> None:
-        """Show clients and their keys; never a key itself."""
+        """List clients and the ids of their keys."""
         run("list", config, json)
 
-    @keys.command("rotate", epilog="Example: sovctl gateway keys rotate branch --overlap 7d")
+    @keys.command("rotate", epilog="Example: sovctl gateway keys rotate branch --grace-period 7d")
     def rotate(
         name: Name,
-        overlap: Annotated[str, typer.Option("--overlap", metavar="TIME", help="How long the old keys go on.")] = "7d",
-        valid_for: ValidFor = "365d",
+        grace_period: Annotated[
+            str, typer.Option("--grace-period", metavar="TIME", help="Time until the old keys expire.")
+        ] = "7d",
+        expires_in: ExpiresIn = "365d",
         config: Config = default,
         json: Json = False,
     ) -> None:
-        """Give a client a new key. The old ones end after the overlap."""
-        run("rotate", config, json, "--overlap", overlap, "--valid-for", valid_for, "--", name)
+        """Create a new key for a client. The old keys expire after the grace period."""
+        run("rotate", config, json, "--grace-period", grace_period, "--expires-in", expires_in, "--", name)
 
     @keys.command("revoke", epilog="Example: sovctl gateway keys revoke branch --key 9f86d081884c")
     def revoke(
         name: Name,
-        key: Annotated[str, typer.Option("--key", metavar="KEY-ID", help="Only this one.")] = "",
+        key: Annotated[str, typer.Option("--key", metavar="KEY-ID", help="Revoke only this key.")] = "",
         config: Config = default,
         json: Json = False,
     ) -> None:
-        """Take a client away, or one of its keys. Running gateways refuse it within seconds."""
+        """Revoke a client, or one of its keys. Running gateways reject it within seconds."""
         run("revoke", config, json, *(["--key", key] if key else []), "--", name)
 
     @keys.command("jwks", epilog="Example: sovctl gateway keys jwks > sovctl-gateway.jwks.json")
     def jwks(config: Config = default) -> None:
-        """Print public keys. RAG and tools verify `x-sovctl-principal` with them."""
+        """Print the public keys that verify `x-sovctl-principal`, as a JWK set."""
         run("jwks", config, False)
 
     return keys

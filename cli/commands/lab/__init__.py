@@ -1,4 +1,4 @@
-"""`sovctl lab`: real Linux nodes on this one machine, to try everything on. More words of it: `_MORE`."""
+"""`sovctl lab`: Linux nodes on this machine for trials and tests. The modules of `_MORE` add further commands."""
 
 import importlib
 from pathlib import Path
@@ -10,39 +10,43 @@ from ... import output
 
 _MORE = ("nodes", "demo", "fault", "fabric")
 
-Name = Annotated[str, typer.Option("--name", help="Which lab; several live side by side.")]
+Name = Annotated[str, typer.Option("--name", help="Name of the lab; several can run at the same time.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 DEFAULT_NAME = "sovlab"  # layout.DEFAULT_NAME, not imported here so that --help stays quick
 
 
 def register(app: typer.Typer) -> None:
-    """Add the words to `sovctl`."""
+    """Add the commands to `sovctl`."""
     lab = typer.Typer(
         no_args_is_help=True,
-        help="Real Linux nodes on this machine, with stand-ins only for GPU and fabric hardware. "
-        "Start with: sovctl lab doctor  ·  then: sovctl lab up",
+        help="Run Linux nodes on this machine; only the GPU and fabric hardware is simulated. "
+        "Start with: sovctl lab check  ·  then: sovctl lab up",
     )
-    for command in (doctor, up, status, down):
+    for command in (check, up, status, down):
         lab.command()(command)
+    lab.command("doctor", hidden=True)(check)  # old name, until 1.0
     for module in _MORE:
         importlib.import_module(f"sovctl.cli.commands.lab.{module}").register(lab)
     app.add_typer(lab, name="lab")
 
 
-def doctor(
-    install: Annotated[bool, typer.Option("--install", help="Install the Debian packages that are missing.")] = False,
+def check(
+    install: Annotated[bool, typer.Option("--install", help="Install the missing Debian packages.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what this machine lacks to run a lab, and the remedy. Example: sovctl lab doctor --install"""
+    """Check whether this machine can run a lab, and print how to fix what is missing.
+
+    Example: sovctl lab check --install
+    """
     from dataclasses import asdict
 
-    from sovctl.engine.lab.lifecycle import doctor as examination
+    from sovctl.engine.lab.lifecycle import doctor as requirements
     from sovctl.support.errors import ExitCode
 
-    findings = examination.examine()
+    findings = requirements.examine()
     if install and any(not each.is_met for each in findings):
-        examination.install(findings, progress=output.info)
-        findings = examination.examine()
+        requirements.install(findings, progress=output.info)
+        findings = requirements.examine()
     missing = [each for each in findings if not each.is_met]
     if as_json:
         output.document([asdict(each) for each in findings])
@@ -50,27 +54,29 @@ def doctor(
         for each in missing:
             output.line(f"missing: {each.name}: {each.found} (needed for: {each.why}); {each.remedy}")
         if not missing:
-            output.line(f"this machine can run a lab ({len(findings)} things looked at)")
+            output.line(f"this machine can run a lab ({len(findings)} requirements checked)")
     if missing:
         raise typer.Exit(ExitCode.MISSING)
 
 
 def up(
     name: Name = DEFAULT_NAME,
-    directory: Annotated[Path, typer.Option("--directory", help="Gets keys, secrets and site.yaml.")] = Path(
+    directory: Annotated[Path, typer.Option("--directory", help="Folder for keys, secrets and site.yaml.")] = Path(
         "lab-site"
     ),
-    mirror: Annotated[str, typer.Option("--mirror", help="A Debian mirror; this machine's own by default.")] = "",
+    mirror: Annotated[
+        str, typer.Option("--mirror", help="URL of a Debian mirror; default: the mirror of this machine.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Have a whole lab: built, mended or left as it is. Example: sovctl lab up --directory lab-site"""
+    """Start the lab, or repair a running one. Example: sovctl lab up --directory lab-site"""
     from sovctl.engine.lab.layout import Lab
-    from sovctl.engine.lab.lifecycle import doctor as examination
+    from sovctl.engine.lab.lifecycle import doctor as requirements
     from sovctl.engine.lab.lifecycle import lifecycle
     from sovctl.engine.lab.progress import Stopwatch
 
-    lab = Lab(name)  # a wrong name is said on any machine
-    examination.require()
+    lab = Lab(name)  # an invalid name is an error even on a machine that cannot run a lab
+    requirements.require()
     lifecycle.up(lab, directory=directory, mirror_uri=mirror or None, progress=Stopwatch(output.info))
     if as_json:
         _show_status(lab, as_json=True)
@@ -79,7 +85,7 @@ def up(
 
 
 def status(name: Name = DEFAULT_NAME, as_json: AsJson = False) -> None:
-    """Show nodes and services. Exit code 1 when any is down. Example: sovctl lab status"""
+    """Show nodes and services. Exit code 1 if any is down. Example: sovctl lab status"""
     from sovctl.engine.lab.layout import Lab
 
     _show_status(Lab(name), as_json=as_json)
@@ -87,9 +93,9 @@ def status(name: Name = DEFAULT_NAME, as_json: AsJson = False) -> None:
 
 def down(
     name: Name = DEFAULT_NAME,
-    purge: Annotated[bool, typer.Option("--purge", help="Remove the cache too: image, packages, wheels.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Also remove the cache: image, packages, wheels.")] = False,
 ) -> None:
-    """Take a lab down and leave nothing behind but the cache. Example: sovctl lab down"""
+    """Stop the lab and remove everything except the cache. Example: sovctl lab down"""
     from sovctl.engine.lab.layout import Lab
     from sovctl.engine.lab.lifecycle import lifecycle
     from sovctl.engine.lab.progress import Stopwatch

@@ -1,4 +1,4 @@
-"""`sovctl lab demo`: the whole road in a lab of its own making."""
+"""`sovctl lab demo`: all steps from site.yaml to a verified report, in a new lab."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,17 +11,17 @@ from . import DEFAULT_NAME, Name
 
 
 def register(lab: typer.Typer) -> None:
-    """Add the word to `sovctl lab`."""
+    """Add the command to `sovctl lab`."""
     lab.command()(demo)
 
 
 def demo(
     name: Name = DEFAULT_NAME,
-    directory: Annotated[Path, typer.Option("--directory", help="Made anew: keys, site.yaml, state, report.")] = Path(
-        "build/demo"
-    ),
+    directory: Annotated[
+        Path, typer.Option("--directory", help="Folder for keys, site.yaml, state and report; its content is replaced.")
+    ] = Path("build/demo"),
 ) -> int:
-    """From site.yaml to a verified report in a fresh lab, and one screen that shows it. Example: sovctl lab demo"""
+    """Run plan, apply, verify and report in a new lab, and print a summary. Example: sovctl lab demo"""
     from sovctl.engine.lab.lifecycle import doctor
 
     from ...demo import run

@@ -1,4 +1,4 @@
-"""`sovctl lab fault`: break simulated hardware on purpose, to see that the checks see it."""
+"""`sovctl lab fault`: inject faults into simulated hardware, to test the checks."""
 
 from typing import Annotated
 
@@ -9,22 +9,22 @@ from . import DEFAULT_NAME, AsJson, Name
 
 
 def register(lab: typer.Typer) -> None:
-    """Add the word to `sovctl lab`."""
+    """Add the command to `sovctl lab`."""
     lab.command()(fault)
 
 
 def fault(
-    node: Annotated[str, typer.Argument(help="n1, n2 or s1.")] = "",
+    node: Annotated[str, typer.Argument(help="Node: n1, n2 or s1.")] = "",
     fault_name: Annotated[
-        str, typer.Argument(metavar="FAULT", help="What to break; none with --clear mends all.")
+        str, typer.Argument(metavar="FAULT", help="Fault to inject; with --clear, default: all.")
     ] = "",
-    index: Annotated[int, typer.Option("--index", min=0, help="Which GPU or adapter.")] = 3,
-    clear: Annotated[bool, typer.Option("--clear", help="Mend it.")] = False,
-    list_all: Annotated[bool, typer.Option("--list", help="List what can be broken.")] = False,
+    index: Annotated[int, typer.Option("--index", min=0, help="Index of the GPU or adapter.")] = 3,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove the fault.")] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List the faults.")] = False,
     name: Name = DEFAULT_NAME,
     as_json: AsJson = False,
 ) -> None:
-    """Break a node's simulated hardware, or mend it. Example: sovctl lab fault n1 nvlink-down"""
+    """Inject a fault into the simulated hardware of a node, or remove it. Example: sovctl lab fault n1 nvlink-down"""
     from sovctl.engine.lab.hardware import faults
     from sovctl.engine.lab.layout import Lab, node_named
     from sovctl.engine.lab.lifecycle import lifecycle
@@ -41,7 +41,9 @@ def fault(
     elif fault_name:
         faults.set_fault(lab, target, faults.fault_named(fault_name), index=index)
     else:
-        raise InputError("expected the name of a fault, or --clear", where="FAULT", hint="sovctl lab fault --list")
+        raise InputError(
+            "missing argument FAULT, or --clear", where="FAULT", hint="list the faults with `sovctl lab fault --list`"
+        )
     active = faults.active(lab, target)
     if as_json:
         output.document(

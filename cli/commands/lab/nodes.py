@@ -1,4 +1,4 @@
-"""`sovctl lab shell`, and other words about what is inside a lab."""
+"""`sovctl lab shell` and `sovctl lab capture`: look inside a running lab."""
 
 from typing import Annotated
 
@@ -9,19 +9,19 @@ from . import DEFAULT_NAME, AsJson, Name
 
 
 def register(lab: typer.Typer) -> None:
-    """Add the words to `sovctl lab`."""
+    """Add the commands to `sovctl lab`."""
     lab.command(context_settings={"ignore_unknown_options": True})(shell)
     lab.command()(capture)
 
 
 def shell(
-    node: Annotated[str, typer.Argument(help="n1, n2 or s1.")],
+    node: Annotated[str, typer.Argument(help="Node: n1, n2 or s1.")],
     command: Annotated[
-        list[str] | None, typer.Argument(help="What to run there, after --; a login shell without it.")
+        list[str] | None, typer.Argument(help="Command to run, after --; default: a login shell.")
     ] = None,
     name: Name = DEFAULT_NAME,
 ) -> None:
-    """Log in to a node as ops, who may sudo. Example: sovctl lab shell n1 -- sudo nft list ruleset"""
+    """Log in to a node as user ops, which may use sudo. Example: sovctl lab shell n1 -- sudo nft list ruleset"""
     from sovctl.engine.lab.layout import Lab, node_named
     from sovctl.engine.lab.lifecycle import lifecycle
     from sovctl.engine.lab.node import shell
@@ -33,10 +33,10 @@ def shell(
 
 def capture(
     name: Name = DEFAULT_NAME,
-    clear: Annotated[bool, typer.Option("--clear", help="Empty it.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Delete the captured requests.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print everything that reached the host outside the perimeter. Example: sovctl lab capture --json"""
+    """Print all requests that the simulated cloud outside the perimeter received. Example: sovctl lab capture --json"""
     from sovctl.engine.lab.layout import Lab
     from sovctl.engine.lab.lifecycle import lifecycle
     from sovctl.engine.lab.services import capture as kept
@@ -54,4 +54,4 @@ def capture(
         what = f"{each['method']} {each['path']}" if each["kind"] == "http" else f"bytes to port {each['port']}"
         output.line(f"{each['time']}  from {each['peer']}  {what}")
         output.line(each.get("body", each.get("body_base64", "")))
-    output.info(f"{len(found)} kept (simulated cloud)")
+    output.info(f"{len(found)} requests captured (simulated cloud)")

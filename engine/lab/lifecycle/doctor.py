@@ -261,4 +261,4 @@ def require() -> None:
     missing = [each for each in examine() if not each.is_met]
     if missing:
         names = ", ".join(f"{each.name} ({each.found})" for each in missing)
-        raise MissingTool(f"this machine cannot run a lab; missing: {names}", hint="sovctl lab doctor --install")
+        raise MissingTool(f"this machine cannot run a lab; missing: {names}", hint="sovctl lab check --install")

@@ -70,7 +70,7 @@ def run(
         )
     except FileNotFoundError:
         raise MissingTool(
-            f"command {words[0]!r} not found; it is required to {purpose}", hint="sovctl lab doctor --install"
+            f"command {words[0]!r} not found; it is required to {purpose}", hint="sovctl lab check --install"
         ) from None
     except subprocess.TimeoutExpired:
         raise LabFailure(f"could not {purpose}: {words[0]} timed out after {timeout_s:.0f} s") from None

@@ -117,7 +117,7 @@ def test_verify_shows_a_table_with_verdict_and_reason(quiet_site: Path) -> None:
     assert done.stdout.splitlines()[0].split() == ["VERDICT", "TARGET", "CHECK", "REASON"]
     assert "UNKNOWN  a2      perimeter.default-drop" in done.stdout
     assert "1 UNKNOWN" in done.stdout
-    assert "kept as evidence run" in done.stderr
+    assert "stored as evidence run" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -187,7 +187,7 @@ def test_ctrl_c_keeps_what_was_seen_and_calls_the_rest_unmeasured(quiet_site: Pa
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "not measured: interrupted" in out
-    assert "kept as evidence run" in err
+    assert "stored as evidence run" in err
     site = Site.open(quiet_site, touches_nodes=False)
     (run_id,) = list_runs(site.state.evidence)
     records = load_run(site.state.evidence, run_id, LedgerReader(site.state.ledger)).records

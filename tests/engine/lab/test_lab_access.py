@@ -149,7 +149,7 @@ def test_the_words_default_to_the_default_lab() -> None:
     assert lab_command.DEFAULT_NAME == layout.DEFAULT_NAME
 
 
-@pytest.mark.parametrize("word", ["doctor", "up", "status", "shell", "fault", "fabric", "capture", "down"])
+@pytest.mark.parametrize("word", ["check", "up", "status", "shell", "fault", "fabric", "capture", "down"])
 def test_every_word_has_help_with_an_example(word: str) -> None:
     result = CliRunner().invoke(app, ["lab", word, "--help"])
     assert result.exit_code == 0

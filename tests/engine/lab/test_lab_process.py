@@ -38,7 +38,7 @@ def test_a_failed_command_says_what_it_was_for_and_how_it_ended() -> None:
 def test_a_missing_command_points_at_the_doctor() -> None:
     with pytest.raises(MissingTool, match="no-such-command") as caught:
         process.run(["no-such-command"], purpose="look")
-    assert caught.value.hint == "sovctl lab doctor --install"
+    assert caught.value.hint == "sovctl lab check --install"
 
 
 def test_a_command_that_hangs_is_given_up() -> None:

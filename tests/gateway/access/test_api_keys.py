@@ -78,7 +78,7 @@ def test_a_key_for_a_model_that_is_not_there_is_not_made(run: Any, config: Path)
 
 def test_a_rotated_client_has_both_keys_for_the_overlap(run: Any, config: Path) -> None:
     first = json.loads(run("create", "app", "--tenant", "retail", "--json")[1])
-    second = json.loads(run("rotate", "app", "--overlap", "2h", "--json")[1])
+    second = json.loads(run("rotate", "app", "--grace-period", "2h", "--json")[1])
     new, old = local(config)[0].keys
     assert (new.key_id, old.key_id) == (second["key_id"], first["key_id"])
     assert new.expires_at is not None
@@ -102,11 +102,11 @@ def test_a_revoked_key_is_gone_and_the_other_stays(run: Any, config: Path) -> No
         (("create", "branch", "--tenant", "retail"), "every name once, got branch twice"),
         (("create", "Wrong", "--tenant", "retail"), "name: "),
         (("create", "app", "--tenant", "retail", "--team", "none"), "expected a team of tenant retail"),
-        (("create", "app", "--tenant", "retail", "--valid-for", "soon"), "expected a time such as 90d"),
+        (("create", "app", "--tenant", "retail", "--expires-in", "soon"), "expected a time such as 90d"),
         (("rotate", "app"), "no client app in this file"),
         (("revoke", "app"), "no client app in this file"),
         (("revoke", "branch"), "which site.yaml names"),
-        (("rotate", "branch", "--overlap", "never"), "expected an overlap that ends"),
+        (("rotate", "branch", "--grace-period", "never"), "expected a duration such as 7d"),
     ],
 )
 def test_what_cannot_be_done_changes_nothing(run: Any, config: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -139,7 +139,7 @@ def test_whatever_is_done_the_newest_key_is_valid_and_no_old_one_outlives_its_ov
     steps: list[str], overlap_days: int
 ) -> None:
     now = NOW
-    _, clients = keys.create([], Client(name="a", tenant="t"), now=now, valid_for=100 * DAY)
+    _, clients = keys.create([], Client(name="a", tenant="t"), now=now, expires_in=100 * DAY)
     replaced_at: dict[str, datetime] = {}
     for step in steps:
         client = clients[0]
@@ -147,7 +147,7 @@ def test_whatever_is_done_the_newest_key_is_valid_and_no_old_one_outlives_its_ov
             now += DAY
         elif step == "rotate":
             replaced_at |= {key.key_id: replaced_at.get(key.key_id, now) for key in client.keys}
-            _, clients = keys.rotate(clients, "a", now=now, valid_for=100 * DAY, overlap=overlap_days * DAY)
+            _, clients = keys.rotate(clients, "a", now=now, expires_in=100 * DAY, grace_period=overlap_days * DAY)
         elif len(client.keys) > 1:
             clients = keys.revoke(clients, "a", key_id=client.keys[-1].key_id)
         newest, *older = clients[0].keys

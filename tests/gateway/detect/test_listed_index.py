@@ -129,7 +129,7 @@ def test_bad_rows_are_told_by_line_and_never_by_content(tmp_path: Path) -> None:
 def test_bad_rows_are_left_out_only_when_somebody_says_so(tmp_path: Path) -> None:
     (tmp_path / "list.csv").write_text(BAD)
     out = tmp_path / "listed.edm"
-    built = build_index(tmp_path / "list.csv", out, KEY, built_at=BUILT_AT, skip_bad_rows=True)
+    built = build_index(tmp_path / "list.csv", out, KEY, built_at=BUILT_AT, skip_invalid_rows=True)
     assert [line for line, _ in built.bad] == [3, 4, 5]
     assert built.header["people"] == 2
 

@@ -159,7 +159,7 @@ def test_the_command_waits_longer_than_a_request_for_whoever_writes(plain: Path)
     release = threading.Timer(BUSY_TIMEOUT_S * 3, other.execute, ("ROLLBACK",))
     release.start()
     try:
-        assert vault_word("rotate", plain, "--renew")["rewrapped"] == 1
+        assert vault_word("rotate", plain, "--new-key")["rewrapped"] == 1
     finally:
         release.join()
         other.close()

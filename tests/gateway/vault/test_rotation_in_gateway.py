@@ -40,7 +40,7 @@ def test_a_new_kek_while_gateways_serve(
     asking.start()
     try:
         first = vault_word("rotate", rotated)
-        again = vault_word("rotate", rotated, "--renew")
+        again = vault_word("rotate", rotated, "--new-key")
     finally:
         is_over.set()
         asking.join()

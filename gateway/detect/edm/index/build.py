@@ -4,7 +4,7 @@
     built.header["people"], built.bad            # 1000000, [(17, "expected 5 columns, got 6")]
 
 Either every row is in the index, or none is written: a customer whose row was skipped would leave in clear. Whoever
-accepts that says so (`skip_bad_rows`).
+accepts that says so (`skip_invalid_rows`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def build_index(
     built_at: str,
     columns: Mapping[str, str] | None = None,
     delimiter: str = "",
-    skip_bad_rows: bool = False,
+    skip_invalid_rows: bool = False,
     progress: Callable[[int], None] = lambda _rows: None,
 ) -> Built:
     """Read `source`, write `out` at once.
@@ -71,7 +71,7 @@ def build_index(
             "expected UTF-8, got something else", where=str(source), hint="iconv -f WINDOWS-1251 -t UTF-8 converts it"
         ) from error
     bad = sorted(table.bad)
-    if bad and not skip_bad_rows:
+    if bad and not skip_invalid_rows:
         raise SpecError(_problems(source, bad))
     if not listing.people and not listing.companies:
         raise InputError("expected rows with names, got none", where=str(source))
@@ -83,6 +83,8 @@ def _problems(source: Path, bad: list[tuple[int, str]]) -> list[Problem]:
     if len(bad) > _MOST_SHOWN:
         problems.append(Problem(f"and {len(bad) - _MOST_SHOWN} more bad rows", where=str(source)))
     problems.append(
-        Problem("nothing was written", where=str(source), hint="correct the rows, or leave them out: --skip-bad-rows")
+        Problem(
+            "nothing was written", where=str(source), hint="correct the rows, or omit them with --skip-invalid-rows"
+        )
     )
     return problems
