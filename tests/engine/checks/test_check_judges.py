@@ -102,3 +102,10 @@ def test_an_unrun_probe_says_why() -> None:
 def test_a_probe_that_took_too_long_says_so() -> None:
     judgement = judgement_of("gpu.count", ProbeOutput(124, "", "=== sovctl begin gpus\n"))
     assert judgement.reason == "expected exit code 0 of the probe, got 124 (timeout)"
+
+
+def test_ports_of_a_platform_without_a_known_rate_are_unknown() -> None:
+    sample = SAMPLES["ib.ports-active"]
+    judgement = judge(BY_ID["ib.ports-active"], answer(sample.good), replace(sample.expectation, rate_gbit_s=None))  # type: ignore[call-arg]
+    assert judgement.verdict is Verdict.UNKNOWN
+    assert judgement.reason == "expected the platform's port rate, got none in the catalogue"

@@ -103,7 +103,8 @@ def _judge_ports(compute: list[tuple[Adapter, Port]], ports: int, rate: float | 
         findings.append(unknown("the platform's port rate", "none in the catalogue"))
     for adapter, port in compute:
         findings += _port_findings(f"{adapter.name} port {port.number}", port, rate)
-    return worst(findings, otherwise=f"expected {ports} ports ACTIVE, LinkUp, {rate:g} Gbit/s, got the same on all")
+    expected = f"{ports} ports ACTIVE, LinkUp" + (f", {rate:g} Gbit/s" if rate is not None else "")
+    return worst(findings, otherwise=f"expected {expected}, got the same on all")
 
 
 def _port_findings(name: str, port: Port, rate: float | None) -> Iterator[Judgement]:
