@@ -1,6 +1,6 @@
-"""Tries everything a gateway needs, apart from its upstreams, and says what works.
+"""Checks all components of a gateway except its upstreams, and prints the results.
 
-A check that could not be made is UNKNOWN and counts as a failure.
+A check that could not run is UNKNOWN and counts as a failure.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from .specimens import SPECIMENS
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What one check found."""
+    """Result of one check."""
 
     name: str
     verdict: Literal["PASS", "FAIL", "UNKNOWN"]
@@ -52,7 +52,7 @@ class CheckResult:
 
 
 def run_checks(settings: GatewaySettings) -> list[CheckResult]:
-    """Every check, in the order in which a gateway needs things."""
+    """Run every check, in the order in which a gateway opens its components."""
     checks: list[tuple[str, Callable[[GatewaySettings], str]]] = [
         ("certificate", _certificate),
         ("clients", _clients),
@@ -78,7 +78,7 @@ def _result(name: str, check: Callable[[GatewaySettings], str], settings: Gatewa
         return CheckResult(name, "FAIL", "; ".join(map(str, error.problems)))
     except SovctlError as error:
         return CheckResult(name, "FAIL", str(error))
-    except Exception as error:  # noqa: BLE001 - what it is, the type says; the text may hold anything
+    except Exception as error:  # noqa: BLE001 - only the type is reported; the message may contain any text
         return CheckResult(name, "UNKNOWN", f"the check itself failed: {type(error).__name__}")
 
 
@@ -97,7 +97,7 @@ def _clients(settings: GatewaySettings) -> str:
 def _keys(settings: GatewaySettings) -> str:
     load_token_keys(settings)
     load_keks(settings.vault)
-    return "token key and vault key are readable by us alone"
+    return "token key and vault key are readable only by this user"
 
 
 def _detector(settings: GatewaySettings) -> str:
@@ -108,21 +108,21 @@ def _detector(settings: GatewaySettings) -> str:
         if entity_type not in {finding.entity_type for finding in detector.find(f"Please check {specimen} for us.")}
     ]
     if missed:
-        raise SovctlError(f"expected a finding for every kind, got none for {', '.join(missed)}")
+        raise SovctlError(f"no finding for {', '.join(missed)}")
     check_rules(settings.policy, detector, settings.detect.slow_rules)
-    return f"{len(detector.rule_names)} rules, every kind finds its specimen"
+    return f"{len(detector.rule_names)} rules, the specimen of every entity type is found"
 
 
 def _models(settings: GatewaySettings) -> str:
-    """Each model reads a text; what it finds in it is its own business."""
+    """Let each model read a text; its findings are not checked."""
     models = load_models(settings.detect)
     for model in models:
         try:
             asyncio.run(model.find([f"Please check {SPECIMENS[EntityType.PERSON]} for us."]))
         except ModelFinderFailed as error:
-            raise SovctlError(f"expected {model.name} to read a text, got {error}") from error
+            raise SovctlError(f"model {model.name} failed to read a text: {error}") from error
     named = [f"{each.name} ({each.kind}: {', '.join(each.languages)})" for each in settings.detect.models]
-    said = f"loaded and asked: {', '.join(named)}" if named else "none of the site's own"
+    said = f"loaded and tried: {', '.join(named)}" if named else "no models configured"
     if look := settings.detect.llm_review:
         said += f"; a second look by {look.upstream}, when {look.when}, not asked now"
     return said
@@ -131,16 +131,17 @@ def _models(settings: GatewaySettings) -> str:
 def _listed(settings: GatewaySettings) -> str:
     chosen = settings.detect.exact_data_match
     if chosen is None:
-        return "nobody: no index of the site's own people and companies"
+        return "no index of people and companies"
     header = open_edm(chosen).header
     counts = f"{header['people']} people, {header['companies']} companies"
     return f"{chosen.index_file}: {counts}, built {header['built_at']}, sha256 {header['sha256'][:16]}"
 
 
 def _leaving(settings: GatewaySettings) -> str:
-    """One request a kind, by this site's policy and key, as far as the body that would be sent; nothing is sent.
+    """Tokenize one request per entity type, with this site's policy and key, and check the resulting body; nothing is
+    sent.
 
-    Of the first route with a cloud, for a tenant that no row of the policy names.
+    Uses the first route with a cloud, and a tenant that no row of the policy names.
     """
     route = next((route.model for route in settings.routes if route.cloud), None)
     if route is None:
@@ -148,27 +149,27 @@ def _leaving(settings: GatewaySettings) -> str:
     permissions = Policy.compile(settings.policy, settings.routes, settings.upstreams).of("", route)
     surface = SURFACES["/v1/chat/completions"]
     finder, key = CachedFinder(make_detector(settings.detect)), load_token_keys(settings).token
-    said: dict[str, list[str]] = {"as tokens": [], "as masks": [], "as they are, by policy": [], "not at all": []}
+    said: dict[str, list[str]] = {"as tokens": [], "as masks": [], "unchanged, by policy": [], "never": []}
     for entity_type, specimen in SPECIMENS.items():
         text = f"Please check {specimen} for us."
         body: dict[str, Any] = {"messages": [{"role": "user", "content": text}]}
         inspector = Inspector(finder, surface, max_depth=settings.limits.max_depth)
         permit = decide(inspector.inspect(body), permissions)
         if not permit.verdict.may_leave:
-            said["not at all"].append(entity_type.value)
+            said["never"].append(entity_type.value)
             continue
         issuer = TokenIssuer(key, tenant="check", conversation=secrets.token_hex(16))
         outgoing = tokenize_body(body, inspector, permissions, issuer, model="check", dropped=surface.dropped)
         sent = orjson.loads(outgoing.data)["messages"][0]["content"]
         actions = {permissions.action_for(finding.entity_type, finding.rule) for finding in finder.find(text)}
         if actions == {Action.ALLOW}:
-            said["as they are, by policy"].append(entity_type.value)
+            said["unchanged, by policy"].append(entity_type.value)
         elif Action.MASK in actions:
             if specimen in sent:
                 raise SovctlError(f"expected a mask for {entity_type.value}, got the value")
             said["as masks"].append(entity_type.value)
         elif specimen in sent or restore(sent, outgoing.issued) != text:
-            raise SovctlError(f"expected a token for {entity_type.value} that restores, got something else")
+            raise SovctlError(f"expected a token for {entity_type.value} that restores, got another result")
         else:
             said["as tokens"].append(entity_type.value)
     return "; ".join(f"{', '.join(entity_types)} leave {how}" for how, entity_types in said.items() if entity_types)
@@ -188,7 +189,7 @@ def _limits(settings: GatewaySettings) -> str:
         for most in (each.tokens_per_minute, each.tokens_per_day, each.tokens_per_month)
         if most is not None and most < reserved
     ]
-    said = ", ".join(who for who, _ in limited) or "nobody, but for clients with limits of their own"
+    said = ", ".join(who for who, _ in limited) or "only clients with limits of their own"
     if narrow:
         said += (
             f"; requests that name no `max_tokens` are refused by {', '.join(dict.fromkeys(narrow))}, as they may use "
@@ -205,19 +206,19 @@ def _release(settings: GatewaySettings) -> str:
 
 def _handoffs(settings: GatewaySettings) -> str:
     if settings.handoff is None:
-        return "none: what is held back is refused"
+        return "none: withheld answers are refused"
 
     async def look() -> str:
         queue = await open_queue(settings)
         try:
-            return f"{queue.where}: {(await queue.counts()).open} are open"
+            return f"{queue.where}: {(await queue.counts()).open} open"
         finally:
             await queue.close()
 
     webhook = settings.handoff.webhook
     if webhook is not None:
         read_key(webhook.secret_file)
-    told = f"{webhook.url} is told; nothing was sent" if webhook is not None else "no webhook is told"
+    told = f"webhook {webhook.url}, not called" if webhook is not None else "no webhook"
     return f"{asyncio.run(look())}; {told}"
 
 
@@ -228,7 +229,7 @@ def _vault(settings: GatewaySettings) -> str:
             conversation = Conversation("check", secrets.token_hex(32), True)
             await vault.store(conversation, {"EMAIL_CHECK": "anna@example.com"})
             if await vault.load(conversation) != {"EMAIL_CHECK": "anna@example.com"}:
-                raise SovctlError("expected the value that was stored, got another")
+                raise SovctlError("the vault returned another value than the stored one")
             await vault.drop(conversation)
         finally:
             await vault.close()

@@ -1,7 +1,7 @@
-"""`sovctl gateway edm build CSV --out FILE --key-file KEY`: an index of the institution's own people and companies.
+"""`sovctl gateway edm build CSV --out FILE --key-file KEY`: builds an index of the institution's people and companies.
 
-Run where the list is; only the index and its key go to a gateway. Progress goes to standard error, the result to
-standard output. A bad row is told by its line, never by its content.
+Run it where the list is; only the index and its key are copied to a gateway. Progress is printed to standard error, the
+result to standard output. An invalid row is reported by its line number, without its content.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from sovctl.support.errors import ExitCode, InputError
 from sovctl.support.secret_files import KEY_BYTES, read_key
 
 
-def add_words(parser: argparse.ArgumentParser) -> None:
-    """Declare the words below `edm`."""
-    words = parser.add_subparsers(dest="edm_word", required=True)
+def add_subcommands(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommands of `edm`."""
+    subparsers = parser.add_subparsers(dest="edm_command", required=True)
     about = "make an index of keyed hashes from a CSV file of customers, employees or companies"
-    build = words.add_parser("build", help=about, description=about)
+    build = subparsers.add_parser("build", help=about, description=about)
     build.add_argument("source", type=Path, metavar="CSV", help="UTF-8, one line of headers first")
     build.add_argument("--out", type=Path, required=True, metavar="FILE", help="the index; replaced as a whole")
-    build.add_argument("--key-file", type=Path, required=True, metavar="KEY", help="32 bytes, hex; made when absent")
+    build.add_argument("--key-file", type=Path, required=True, metavar="KEY", help="32 bytes, hex; created if absent")
     build.add_argument(
         "--column",
         action="append",
         default=[],
         metavar="FIELD=HEADER",
-        help="where a header is not understood by itself",
+        help="field of a header that is not recognized",
     )
     build.add_argument(
-        "--delimiter", default="", metavar="CHARACTER", help="between columns; else found from the headers"
+        "--delimiter", default="", metavar="CHARACTER", help="column delimiter; detected from the headers by default"
     )
     build.add_argument(
         "--skip-invalid-rows", action="store_true", help="leave them out of the index; they are not protected"
@@ -43,10 +43,10 @@ def add_words(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run one of the words; the exit code.
+    """Run a subcommand; return the exit code.
 
     Raises:
-        SovctlError: the list or the key can't be used; the index is as it was.
+        SovctlError: the list or the key is unusable; the index is unchanged.
     """
     from ..detect.edm.index.build import build_index
 
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         progress=lambda rows: _tell(f"{rows} rows"),
     )
     for line, why in built.bad:
-        _tell(f"{options.source}: line {line}: left out: {why}")
+        _tell(f"{options.source}: line {line}: skipped: {why}")
     made = {name: built.header[name] for name in ("people", "companies", "built_at", "sha256")}
     made |= {"index_file": str(options.out), "left_out": len(built.bad)}
     lines = [json.dumps(made, indent=2)] if options.json else [f"{name}: {value}" for name, value in made.items()]
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
 def _key(path: Path) -> bytes:
     if not path.exists():
         write_atomic(path, secrets.token_hex(KEY_BYTES) + "\n", mode=0o600)
-        _tell(f"{path}: made; gateways need it beside the index")
+        _tell(f"{path}: created; gateways need it and the index")
     return read_key(path)
 
 
@@ -83,7 +83,7 @@ def _columns(given: list[str]) -> dict[str, str]:
     for each in given:
         field, equals, header = each.partition("=")
         if not equals or not header or field in columns:
-            raise InputError("expected FIELD=HEADER, each field once, got something else", where="--column")
+            raise InputError("expected FIELD=HEADER, each field once", where="--column")
         columns[field] = header
     return columns
 

@@ -1,7 +1,7 @@
-"""Says where a request of a client would go and why, without sending or storing anything.
+"""Explains the decision for a request of a client, without sending or storing anything.
 
-It takes the way that serving takes: `access`, `quota.admission` on a copy of what is used, `planning`. Only how busy
-servers are is not asked, so the order is that of servers that are all well. No text of the request is in the answer.
+It runs the same stages as a real request: `access`, `quota.admission` on a copy of the usage, `planning`. The load of
+servers is not queried, so the order is that of idle servers. The answer contains no text of the request.
 
     explain(settings, Path("request.json"), client="branch", path="/v1/chat/completions")
     # {"verdict": "leave", "upstreams": ["cloud", "chat"], "candidates": [{"name": ..., "reasons": [...]}, ...], ...}
@@ -43,24 +43,25 @@ from ..tokens.keys import TokenKeys
 from ..upstream.server_choice import FINE
 
 ANYONE = Principal("anyone", "", Method.API_KEY, "")
-"""A client that nobody named: no tenant that a policy knows, no limits of his own."""
+"""Principal without a client: no tenant that a policy names, no limits of its own."""
 
 
 def explain(settings: GatewaySettings, request: Path, *, client: str | None = None, path: str) -> dict[str, Any]:
-    """The decision for the request in a file, as plain values.
+    """Return the decision for the request in a file, as plain values.
 
     Args:
         request: `-` for standard input.
-        client: whose request it is, as the clients file calls him; anyone's when None.
-        path: where he would send it.
+        client: name of the client in the clients file; None: `ANYONE`.
+        path: path of the request.
 
     Raises:
-        InputError: there is no such file, client or path, or the file holds no request for one of the routes.
+        InputError: the file, client or path does not exist, or the file contains no valid request for one of the
+            routes.
     """
     try:
         raw = sys.stdin.buffer.read() if str(request) == "-" else request.read_bytes()
     except OSError as error:
-        raise InputError(f"expected a readable file, got: {error.strerror}", where=str(request)) from error
+        raise InputError(f"unreadable: {error.strerror}", where=str(request)) from error
     surface = _surface(path)
     body = _read(surface, raw, request)
     if settings.route(body["model"]) is None:
@@ -73,7 +74,7 @@ def explain(settings: GatewaySettings, request: Path, *, client: str | None = No
 async def _explain(settings: GatewaySettings, surface: Surface, caller: Principal, raw: bytes) -> dict[str, Any]:
     planner = Planner(
         settings,
-        keys=TokenKeys.derive(secrets.token_bytes(KEY_BYTES)),  # no token is made, so the site's are not needed
+        keys=TokenKeys.derive(secrets.token_bytes(KEY_BYTES)),  # no token is issued, so the site's keys are not needed
         finder=make_detector(settings.detect),
         metrics=Metrics(),
         state=lambda _: FINE,
@@ -128,7 +129,7 @@ def _found(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
 
 
 def _not_asked(settings: GatewaySettings, inspected: Inspected) -> list[str]:
-    """Who would be asked about names before the request leaves; here nothing is sent, not even inside."""
+    """Return the models that would search names before the request leaves; `explain` calls none of them."""
     look = settings.detect.llm_review
     if look is None or not inspected.permit.verdict.may_leave:
         return []
@@ -169,7 +170,7 @@ def _decided(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
 
 
 def in_words(told: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of an explanation, for a person."""
+    """Yield the lines of an explanation for a person."""
     whose = [f"tenant {told['tenant']}"] if told["tenant"] else []
     whose += [f"team {told['team']}"] if told["team"] else []
     yield _line("client", f"{told['client']} ({', '.join(whose)})" if whose else told["client"])
@@ -184,11 +185,14 @@ def in_words(told: Mapping[str, Any]) -> Iterator[str]:
         yield _line("", f"{rule['entity']}: {rule['action']}, by {rule['by']}")
     yield _line("tokens", f"about {told['tokens']}, prompt and answer")
     unit = told["currency"]
-    for name, about in (("max_cost", "the route allows a request"), ("budget", "reserved of the caller's budgets")):
+    for name, about in (
+        ("max_cost", "the route allows a request"),
+        ("budget", "reserved from the principal's budgets"),
+    ):
         if told[name] is not None:
             yield _line(name, f"{told[name]:.6f} {unit}, {about}")
     if (shadow := told["shadow"]) is not None:
-        would = f"{shadow['complexity']} ({shadow['points']} points), would have asked {shadow['upstream']} first"
+        would = f"{shadow['complexity']} ({shadow['points']} points), would have used {shadow['upstream']} first"
         yield _line("shadow", would)
     for each in sorted(told["candidates"], key=lambda each: each["place"] or len(told["candidates"]) + 1):
         place = f"{each['place']}." if each["place"] else "not"
@@ -223,11 +227,11 @@ def _read(surface: Surface, raw: bytes, request: Path) -> dict[str, Any]:
             return body
         got = "no object"
     except Refused as refused:
-        wrong = f": `{refused.param}` is absent, or not as it should be" if refused.param is not None else ""
-        got = f"one that is refused as {refused.code.value}{wrong}"
+        wrong = f": `{refused.param}` is absent or invalid" if refused.param is not None else ""
+        got = f"{refused.code.value}{wrong}"
         try:
             json.loads(raw)
-        except ValueError as error:  # where it is broken; never a word of it
+        except ValueError as error:  # the position of the error, without the text
             place = f": line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             got = f"no JSON{place}" if refused.code is Code.INVALID_JSON else got
     raise InputError(f"expected a request of this API, got {got}", where=str(request))
@@ -248,4 +252,4 @@ def _caller(settings: GatewaySettings, name: str) -> Principal:
     names = [client.name for client in clients]
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-    raise InputError(f"expected a client of this gateway, got {name}", where="--client", hint=hint)
+    raise InputError(f"no client {name} in this gateway", where="--client", hint=hint)

@@ -1,7 +1,7 @@
-"""`sovctl gateway init`: a gateway on one machine, without a site around it.
+"""`sovctl gateway init`: creates a gateway on one machine, without a site.
 
-Makes a folder with settings, keys and one client, so that `serve --config FOLDER/gateway.yaml` protects any
-OpenAI-compatible upstream. Nothing is overwritten; the client's key is shown once.
+Creates a folder with settings, keys and one client, so that `serve --config FOLDER/gateway.yaml` protects any
+OpenAI-compatible upstream. Existing files are not overwritten; the client's key is printed once.
 
     key = init(Path("my-gateway"), cloud="https://api.example.com/v1", cloud_model="big", ...)
 """
@@ -46,26 +46,29 @@ def init(
     pool_model: str | None,
     surfaces: Sequence[str],
 ) -> str:
-    """Make the folder; the client's key.
+    """Create the folder; return the client's key.
 
     Args:
-        serve_as: the model name that clients ask for.
-        languages: in which the gateway's finding of names is accepted; text in any other never leaves.
-        cloud: base URL, ending in /v1, of what sees tokens only.
-        pool: base URL of what may see raw text: a model server of your own.
-        surfaces: the APIs that these serve; beside a pool, the cloud gets those that it may serve.
+        serve_as: the model name for clients.
+        languages: languages in which the site accepts the recall of name detection; text in other languages is
+            processed on-prem.
+        cloud: base URL, ending in /v1, of an upstream that receives tokens only.
+        pool: base URL of an upstream that may receive the original text: a model server of your own.
+        surfaces: the APIs that these serve; with a pool, the cloud gets its permitted subset.
 
     Raises:
-        InputError: there is a gateway already, nothing to serve from, no place for it, or no key in the cloud's file.
-        MissingTool: there is no room for it.
-        SpecError: what was given makes no valid settings; nothing is left behind.
+        InputError: a gateway exists already, neither cloud nor pool is given, the folder cannot be created, or the
+            cloud's
+            key file is empty.
+        MissingTool: the disk is full.
+        SpecError: the arguments give invalid settings; no files are left.
     """
     folder = folder.absolute()
     path = folder / "gateway.yaml"
     if path.exists():
-        raise InputError("expected a folder without a gateway, got one", where=str(path), hint="choose another folder")
+        raise InputError("the folder contains a gateway already", where=str(path), hint="choose another folder")
     if cloud is None and pool is None:
-        raise InputError("expected --cloud, --pool or both, got neither")
+        raise InputError("give --cloud, --pool or both")
     outside = surfaces if pool is None else [name for name in surfaces if name not in INSIDE]
     upstreams = [
         _upstream("cloud", cloud, cloud_model or serve_as, outside, cloud_key_file),
@@ -99,7 +102,7 @@ def init(
     for name in ("token.key", "vault.kek"):
         write_atomic(folder / name, secrets.token_hex(KEY_BYTES) + "\n", mode=0o600)
     write_atomic(folder / "clients.json", dump_clients(clients), mode=0o600)
-    # Last: a folder without it is no gateway, and is made anew.
+    # Written last: a folder without it is incomplete, and is created again.
     write_atomic(path, _HEAD.format(path=path) + yaml.safe_dump(settings, sort_keys=False), mode=0o600)
     return key
 

@@ -1,7 +1,8 @@
-"""`sovctl gateway keys create|list|rotate|revoke|jwks`: the clients of this machine's own file.
+"""`sovctl gateway keys create|list|rotate|revoke|jwks`: manages the clients in this machine's own file.
 
-What site.yaml names stands in `clients_file`, which `sovctl apply` writes; it is listed here, and changed there.
-Running gateways see a change within `access.reload_every_s`.
+Clients of site.yaml are in `clients_file`, which `sovctl apply` generates; they are listed here, and changed in
+site.yaml.
+Running gateways load a change within `access.reload_every_s`.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from ..settings import GatewaySettings, SurfaceName, load_settings
 from ..settings.model import in_words
 
 
-def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
-    """Declare the words below `keys`."""
-    words = parser.add_subparsers(dest="keys_word", required=True)
+def add_subcommands(parser: argparse.ArgumentParser, config: Path) -> None:
+    """Declare the subcommands of `keys`."""
+    subparsers = parser.add_subparsers(dest="keys_command", required=True)
     for word, about in (
-        ("create", "make a client with a key, and show the key, once"),
-        ("list", "show clients and their keys; never a key itself"),
-        ("rotate", "give a client a new key; the old ones end after the grace period"),
-        ("revoke", "take a client away, or one of its keys"),
-        ("jwks", "print the public keys with which upstreams verify who is calling"),
+        ("create", "create a client with a key, and print the key once"),
+        ("list", "show clients and the ids of their keys"),
+        ("rotate", "give a client a new key; the old ones expire after the grace period"),
+        ("revoke", "remove a client, or one of its keys"),
+        ("jwks", "print the public keys with which upstreams verify x-sovctl-principal"),
     ):
-        sub = words.add_parser(word, help=about, description=about)
+        sub = subparsers.add_parser(word, help=about, description=about)
         sub.add_argument("--config", type=Path, default=config, metavar="FILE")
         sub.add_argument("--json", action="store_true", help="one JSON document")
         if word not in ("list", "jwks"):
@@ -62,14 +63,14 @@ def _surface(name: str) -> SurfaceName:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run one of the words; the exit code.
+    """Run a subcommand; return the exit code.
 
     Raises:
-        SovctlError: the settings, the file or an option can't be used.
+        SovctlError: the settings, the file or an option is unusable.
     """
     settings = load_settings(options.config)
-    done = _WORDS[options.keys_word](settings, options)
-    is_json = options.json or options.keys_word == "jwks"  # which has no other form
+    done = _COMMANDS[options.keys_command](settings, options)
+    is_json = options.json or options.keys_command == "jwks"  # its only format
     sys.stdout.write((json.dumps(done, indent=2) if is_json else _in_words(done)) + "\n")
     return ExitCode.OK
 
@@ -106,7 +107,7 @@ def _revoke(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
         raise InputError(
             f"expected a client of this machine, got {options.name}, which site.yaml names",
             where=str(settings.clients_file),
-            hint="take it out of site.yaml and run sovctl apply",
+            hint="remove it from site.yaml and run sovctl apply",
         )
     with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
         clients[:] = keys.revoke(clients, options.name, key_id=options.key)
@@ -150,11 +151,11 @@ def _jwks(settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[st
     from ..access.assertion import PrincipalSigner
 
     if not settings.access.principal_key_files:
-        raise InputError("expected access.principal_key_files, got none: nobody is told who is calling")
+        raise InputError("access.principal_key_files is not set, so x-sovctl-principal is not sent")
     return PrincipalSigner.open(settings.access.principal_key_files, site=settings.site).jwks
 
 
-_WORDS: dict[str, Callable[[GatewaySettings, argparse.Namespace], Mapping[str, Any]]] = {
+_COMMANDS: dict[str, Callable[[GatewaySettings, argparse.Namespace], Mapping[str, Any]]] = {
     "create": _create,
     "rotate": _rotate,
     "revoke": _revoke,

@@ -1,8 +1,9 @@
-"""`python -m sovctl.gateway init|serve|check|explain|keys|vault|edm`: the gateway as a program of its own.
+"""`python -m sovctl.gateway init|serve|check|explain|keys|vault|edm`: the gateway's own command line.
 
-`sovctl gateway` runs exactly this. The command line of sovctl may not import the gateway's modules, and a node that
-only runs a gateway needs no more than this. Whatever goes wrong ends in words and an exit code; what is our own mistake
-in its kind and place, without its message, which may hold text.
+`sovctl gateway` runs this program. sovctl's command line must not import the gateway's modules, and a node that
+only runs a gateway needs nothing else. Every error ends in a message and an exit code. An internal error is reported
+with its
+type and position, without its message, which may contain text.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ _CONFIG = Path("/etc/sovctl/gateway.yaml")
 
 
 class _Parser(argparse.ArgumentParser):
-    """One whose errors are as all others."""
+    """Argument parser whose errors have sovctl's format."""
 
     def error(self, message: str) -> NoReturn:
         raise InputError(message.removeprefix("argument "), hint=f"{self.prog} --help")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one of the words; the exit code."""
+    """Run a subcommand; return the exit code."""
     try:
         options = _parser().parse_args(arguments)
-        code = _WORDS[options.word](options)
-        sys.stdout.flush()  # a reader that went away is noticed here, not by the interpreter after us
+        code = _COMMANDS[options.command](options)
+        sys.stdout.flush()  # detect a closed pipe here instead of in the interpreter's shutdown
         return code
     except SpecError as error:
         for problem in error.problems:
@@ -54,53 +55,63 @@ def main(arguments: list[str] | None = None) -> int:
         _complain(SovctlError("interrupted; nothing is half written, the same command can be run again"))
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of the output goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the remaining output
         return ExitCode.OK
-    except Exception as error:  # noqa: BLE001 - the door: nothing may pass as a traceback
+    except Exception as error:  # noqa: BLE001 - last error handler: no traceback is printed
         if (refused := os_error_message(error)) is not None:
             _complain(refused)
             return refused.exit_code
-        _complain(SovctlError(f"our mistake: {log.describe(error)}", hint="please report it, with what you had said"))
+        _complain(SovctlError(f"our mistake: {log.describe(error)}", hint="please report it, with the command"))
         return ExitCode.INTERNAL
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="sovctl gateway", description="The tokenizing gateway.")
-    words = parser.add_subparsers(dest="word", required=True)
+    parser = _Parser(prog="sovctl gateway", description="Gateway that replaces identifiers with tokens.")
+    subparsers = parser.add_subparsers(dest="command", required=True)
     for word, about in (
         ("serve", "serve until stopped"),
-        ("check", "try settings, keys, detector, vault and ledger, and say what works"),
-        ("explain", "say where a request would go and why, without sending it"),
+        ("check", "check settings, keys, detector, vault and ledger; contacts no upstream"),
+        ("explain", "show the decision for a request and its reasons, without sending it"),
     ):
-        sub = words.add_parser(word, help=about, description=about)
+        sub = subparsers.add_parser(word, help=about, description=about)
         sub.add_argument("--config", type=Path, default=_CONFIG, metavar="FILE")
         if word != "serve":
             sub.add_argument("--json", action="store_true", help="one JSON document")
         if word == "explain":
-            sub.add_argument("--client", metavar="NAME", help="whose request it is; anyone's when absent")
-            sub.add_argument("--path", default="/v1/chat/completions", help="where it would be sent")
+            sub.add_argument(
+                "--client", metavar="NAME", help="client of the request; without it, a client without permissions"
+            )
+            sub.add_argument("--path", default="/v1/chat/completions", help="path of the request")
             sub.add_argument("request", type=Path, metavar="REQUEST.json", help="- for standard input")
-    _add_init(words.add_parser("init", help="make a gateway on this machine, without a site around it"))
-    keys_command.add_words(words.add_parser("keys", help="clients and API keys of this machine"), _CONFIG)
-    vault_command.add_words(words.add_parser("vault", help="the vault's keys, while gateways serve"), _CONFIG)
-    edm_command.add_words(words.add_parser("edm", help="the site's own people and companies, as keyed hashes"))
+    _add_init(subparsers.add_parser("init", help="create a gateway on this machine, without a site"))
+    keys_command.add_subcommands(
+        subparsers.add_parser("keys", help="manage clients and API keys of this machine"), _CONFIG
+    )
+    vault_command.add_subcommands(
+        subparsers.add_parser("vault", help="manage the vault's keys while gateways serve"), _CONFIG
+    )
+    edm_command.add_subcommands(subparsers.add_parser("edm", help="index of people and companies, as keyed hashes"))
     return parser
 
 
 def _add_init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument("--cloud", metavar="URL", help="what sees tokens only; OpenAI-compatible, ends in /v1")
-    parser.add_argument("--cloud-model", metavar="NAME", help="what the cloud calls the model")
-    parser.add_argument("--cloud-key-file", type=Path, metavar="FILE", help="our API key there, a file with mode 0600")
-    parser.add_argument("--pool", metavar="URL", help="a model server of your own, which may see raw text")
-    parser.add_argument("--pool-model", metavar="NAME", help="what the pool calls the model")
-    parser.add_argument("--serve-as", default="assistant", metavar="NAME", help="the model name clients ask for")
+    parser.add_argument(
+        "--cloud", metavar="URL", help="upstream that receives tokens only; OpenAI-compatible, ends in /v1"
+    )
+    parser.add_argument("--cloud-model", metavar="NAME", help="model name at the cloud")
+    parser.add_argument(
+        "--cloud-key-file", type=Path, metavar="FILE", help="API key of the cloud, a file with mode 0600"
+    )
+    parser.add_argument("--pool", metavar="URL", help="your own model server, which may receive the original text")
+    parser.add_argument("--pool-model", metavar="NAME", help="model name at the pool")
+    parser.add_argument("--serve-as", default="assistant", metavar="NAME", help="model name for clients")
     parser.add_argument("--languages", default="en", metavar="LIST", help="languages that may leave, such as en,de")
     parser.add_argument(
         "--surfaces",
         default="chat.completions",
         metavar="LIST",
-        help="APIs that they serve, such as responses,messages",
+        help="APIs of cloud and pool, such as responses,messages",
     )
     parser.add_argument("--port", type=int, default=8443, help="on 127.0.0.1")
 
@@ -121,21 +132,21 @@ def _init(options: argparse.Namespace) -> int:
         surfaces=options.surfaces.split(","),
     )
     config = options.folder / "gateway.yaml"
-    _print(f"wrote {config}, with keys of its own beside it")
+    _print(f"wrote {config} and its keys in the same folder")
     _print(f"key of client app, shown once: {key}")
     _print(f"start it: sovctl gateway serve --config {config}")
     for url in (options.cloud, options.pool):
         if url and not urlsplit(url).path.strip("/"):
-            sys.stderr.write(f"note: {url} has no path; most servers of this API want one that ends in /v1\n")
+            sys.stderr.write(f"note: {url} has no path; most servers of this API need a path that ends in /v1\n")
     return ExitCode.OK
 
 
 def _serve(options: argparse.Namespace) -> int:
-    gc.disable()  # nothing of what a start makes is garbage; `parts` turns it on again, before the first request
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the server takes it: a reload that comes early ends nothing
+    gc.disable()  # the start creates no garbage; `components` enables the collector before the first request
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until the server handles it: an early reload ends nothing
     from ..settings import load_settings
 
-    settings = load_settings(options.config)  # before the second that the detector's libraries take
+    settings = load_settings(options.config)  # before the detector's libraries, whose import takes a second
     with exit_on_interrupt():
         from ..runtime.server import serve
 
@@ -172,7 +183,7 @@ def _explain(options: argparse.Namespace) -> int:
     return ExitCode.OK
 
 
-_WORDS = {
+_COMMANDS = {
     "init": _init,
     "serve": _serve,
     "check": _check,

@@ -1,10 +1,11 @@
-"""One specimen a kind, so that `check` can try what the detector finds and what policy does with it.
+"""One specimen per entity type, with which `check` tests detector and policy.
 
-Each is an example from public documentation (of its issuer, its standard or a registry), valid in form and nobody's.
-`ORG` has none: companies are only found from the site's own list or by its own models.
+Each is an example from public documentation (of its issuer, its standard or a registry), valid in form and not assigned
+to a person.
+`ORG` is missing: companies are found only from the site's own list or by its own models.
 
-    for kind, specimen in SPECIMENS.items():
-        detector.find(f"Please check {specimen} for us.")
+for kind, specimen in SPECIMENS.items():
+    detector.find(f"Please check {specimen} for us.")
 """
 
 from __future__ import annotations

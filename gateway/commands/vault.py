@@ -1,6 +1,6 @@
-"""`sovctl gateway vault rotate|status|erase`: the vault's keys, while gateways serve.
+"""`sovctl gateway vault rotate|status|erase`: manages the vault's keys while gateways serve.
 
-Run as the gateway's own user on a machine that has its settings and its KEKs. Progress goes to standard error, the
+Run it as the gateway's user on a machine with its settings and its KEKs. Progress is printed to standard error, the
 result to standard output.
 """
 
@@ -20,53 +20,57 @@ from sovctl.support.errors import ExitCode, InputError
 
 from ..settings import GatewaySettings, load_settings
 
-if TYPE_CHECKING:  # the words are declared at every start of the gateway; what they need is loaded when one is said
+if TYPE_CHECKING:  # imports of a subcommand are delayed until it runs, because subcommands are declared at every start
     from ..vault import Vault
 
-_PATIENCE_S = 120.0  # whoever rotates or erases waits for gateways that write, and for a look through millions of rows
+_PATIENCE_S = 120.0  # rotation and erasure wait for gateways that write, and for scans of millions of rows
 
 
-def add_words(parser: argparse.ArgumentParser, config: Path) -> None:
-    """Declare the words below `vault`."""
-    words = parser.add_subparsers(dest="vault_word", required=True)
+def add_subcommands(parser: argparse.ArgumentParser, config: Path) -> None:
+    """Declare the subcommands of `vault`."""
+    subparsers = parser.add_subparsers(dest="vault_command", required=True)
     for word, about in (
         ("rotate", "bring every key under the current KEK, while gateways serve; may be cut off and started again"),
-        ("status", "show which keys there are and how much stands under them"),
+        ("status", "show the vault's keys and the number of rows under each"),
         ("erase", "destroy the keys of a conversation, of a person's values or of a tenant, for good"),
     ):
-        sub = words.add_parser(word, help=about, description=about)
+        sub = subparsers.add_parser(word, help=about, description=about)
         sub.add_argument("--config", type=Path, default=config, metavar="FILE")
         sub.add_argument("--json", action="store_true", help="one JSON document")
         if word == "rotate":
             sub.add_argument("--new-key", action="store_true", help="always create a new wrapping key")
         if word == "erase":
-            sub.add_argument("--conversation", metavar="KEY", help="its key in the audit records, or a client's name")
-            sub.add_argument("--client", metavar="NAME", help="who gave the conversation its name")
-            sub.add_argument("--tenant", metavar="NAME", help="everything of it, unless another option says less")
             sub.add_argument(
-                "--subject-file", type=Path, metavar="FILE", help="a person's values, one a line, each in any spelling"
+                "--conversation", metavar="KEY", help="its key in the audit records, or its name at a client"
+            )
+            sub.add_argument("--client", metavar="NAME", help="client that named the conversation")
+            sub.add_argument(
+                "--tenant", metavar="NAME", help="everything of the tenant, unless another option restricts it"
+            )
+            sub.add_argument(
+                "--subject-file", type=Path, metavar="FILE", help="a person's values, one per line, in any spelling"
             )
             sub.add_argument("--yes", action="store_true", help="don't ask")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run one of the words; the exit code.
+    """Run a subcommand; return the exit code.
 
     Raises:
-        SovctlError: the settings, the keys or the database can't be used.
+        SovctlError: the settings, the keys or the database are unusable.
     """
     settings = load_settings(options.config)
     _require_its_user(settings)
-    done = asyncio.run(_with_vault(settings, lambda vault: _WORDS[options.vault_word](vault, settings, options)))
+    done = asyncio.run(_with_vault(settings, lambda vault: _COMMANDS[options.vault_command](vault, settings, options)))
     sys.stdout.write((json.dumps(done, indent=2) if options.json else _in_words(done)) + "\n")
     return ExitCode.OK
 
 
 def _require_its_user(settings: GatewaySettings) -> None:
-    """Whoever writes to vault and ledger as another user leaves files that the gateway can't use."""
+    """Require the gateway's user, because files of another user would be unusable for the gateway."""
     path = settings.vault.path
     if path is not None and not path.exists():
-        raise InputError("expected a vault, got none", where=str(path), hint="a gateway makes it when it first starts")
+        raise InputError("no vault at this path", where=str(path), hint="a gateway makes it when it first starts")
     for each in (path, settings.ledger.directory):
         if each is not None and each.exists() and each.stat().st_uid != os.geteuid():
             raise InputError(
@@ -105,7 +109,7 @@ async def _erase(vault: Vault, settings: GatewaySettings, options: argparse.Name
     return await erase(vault, settings, options)
 
 
-_WORDS: dict[str, Callable[[Vault, GatewaySettings, argparse.Namespace], Awaitable[Mapping[str, Any]]]] = {
+_COMMANDS: dict[str, Callable[[Vault, GatewaySettings, argparse.Namespace], Awaitable[Mapping[str, Any]]]] = {
     "rotate": _rotate,
     "status": _status,
     "erase": _erase,

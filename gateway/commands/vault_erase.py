@@ -1,7 +1,8 @@
 """`sovctl gateway vault erase`: destroys the keys of a conversation, a person or a tenant, and prints the receipt.
 
-The receipt says what the ledger's record `gateway.erased` of the same id says. The ledger has one writer: the gateway
-that serves here writes the record, within a second or so; when none does, this command does.
+The receipt has the same content as the ledger record `gateway.erased` of the same id. The ledger has one writer: a
+running
+gateway writes the record within about a second; without one, this command does.
 """
 
 from __future__ import annotations
@@ -38,23 +39,25 @@ _KEY = re.compile(r"[0-9a-f]{64}")
 
 
 async def erase(vault: Vault, settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
-    """Erase what the options name; the receipt.
+    """Erase the scope of the options; return the receipt.
 
     Raises:
-        InputError: they name nothing, or nobody confirmed it.
-        VaultFailed: the vault can't be used.
-        SovctlError: everything is erased, and the ledger does not know yet.
+        InputError: the options name no scope, or the operator did not confirm.
+        VaultFailed: the vault failed.
+        SovctlError: everything is erased, but not recorded in the ledger.
     """
     scope = await _scope(vault, settings, options)
     if not options.yes:
         found = [len(batch) async for batch in vault.eraser.conversations(scope)]
-        sys.stderr.write(f"This destroys keys in up to {sum(found)} conversations, for good. Type erase to go on: ")
+        sys.stderr.write(
+            f"This destroys keys in up to {sum(found)} conversations and cannot be undone. Type erase to continue: "
+        )
         sys.stderr.flush()
         answer = sys.stdin.readline()
         if not answer.endswith("\n"):
             sys.stderr.write("\n")
         if answer.strip() != "erase":
-            raise InputError("expected `erase`, got something else; nothing was erased", hint="or say --yes")
+            raise InputError("not confirmed; nothing was erased", hint="or say --yes")
 
     def progress(done: int) -> None:
         sys.stderr.write(f"{done} conversations\n")
@@ -65,7 +68,7 @@ async def erase(vault: Vault, settings: GatewaySettings, options: argparse.Names
 
 
 def account() -> str:
-    """Who asks; by number where the system knows no name, as in a container."""
+    """Return the account of the operator; its number if it has no name, as in a container."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -75,12 +78,12 @@ def account() -> str:
 async def _scope(vault: Vault, settings: GatewaySettings, options: argparse.Namespace) -> Scope:
     if options.conversation is not None:
         if options.subject_file is not None:
-            raise InputError("expected --conversation or --subject-file, got both")
+            raise InputError("give --conversation or --subject-file, not both")
         return vault.eraser.conversation(await _conversation_key(vault, settings, options))
     if options.tenant is None:
-        raise InputError("expected --conversation or --tenant, got neither", hint="--subject-file needs --tenant too")
+        raise InputError("give --conversation or --tenant", hint="--subject-file needs --tenant too")
     if options.client is not None:
-        raise InputError("expected --client beside --conversation only")
+        raise InputError("--client needs --conversation")
     if options.subject_file is None:
         return vault.eraser.tenant(options.tenant)
     values = [line.strip() for line in read_secret(options.subject_file).splitlines() if line.strip()]
@@ -98,13 +101,13 @@ async def _conversation_key(vault: Vault, settings: GatewaySettings, options: ar
     if options.tenant is None and options.client is None:
         if not _KEY.fullmatch(name):
             raise InputError(
-                "expected a conversation's key of 64 hex digits, as the audit records have it, got something else",
+                "expected a conversation's key of 64 hex digits, as in the audit records",
                 where="--conversation",
-                hint="for the name that a client gave it, say --tenant and --client too",
+                hint="for the name at a client, add --tenant and --client",
             )
         return name
     if options.tenant is None or options.client is None:
-        raise InputError("expected --tenant and --client together, got one of them", where="--conversation")
+        raise InputError("--tenant and --client must be given together", where="--conversation")
     keys = load_token_keys(settings)
     try:
         named = [_named(name, options, each.conversation, each.version) for each in (keys, *keys.older)]
@@ -120,25 +123,25 @@ def _named(name: str, options: argparse.Namespace, secret: bytes, version: int) 
 
 
 async def _record(vault: Vault, settings: GatewaySettings, erasure: Erasure) -> None:
-    """Return when the ledger knows of it.
+    """Wait until the ledger contains the erasure, or record it.
 
     Raises:
-        SovctlError: it does not, and why.
+        SovctlError: it is not recorded; with the cause.
     """
     deadline = asyncio.get_running_loop().time() + _LEDGER_WITHIN_S
     why = "no gateway wrote it in time"
     while not await vault.is_recorded(erasure):
         try:
             await _write(vault, settings)
-        except Busy:  # a gateway serves, and does it
+        except Busy:  # a running gateway records it
             pass
         except (SovctlError, Refused) as error:
             why = str(error)
         if asyncio.get_running_loop().time() > deadline:
             raise SovctlError(
-                f"erased, but expected a record of it in the ledger, got none: {why}",
+                f"erased, but not recorded in the ledger: {why}",
                 where=erasure.id,
-                hint="the vault keeps what it is to say; a gateway that serves will write it",
+                hint="the vault keeps the record; a running gateway will write it",
             )
         await asyncio.sleep(_LOOK_EVERY_S)
 

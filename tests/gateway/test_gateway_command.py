@@ -131,7 +131,7 @@ def test_explain_names_the_field_that_is_absent(config: Path, run: Any) -> None:
     request = config.parent / "request.json"
     request.write_text('{"model": "assistant"}')
     result = run("explain", str(request), "--config", str(config))
-    said = "got one that is refused as invalid_request: `messages` is absent, or not as it should be"
+    said = "got invalid_request: `messages` is absent or invalid"
     assert result.stderr == f"sovctl: {request}: expected a request of this API, {said}\n"
 
 

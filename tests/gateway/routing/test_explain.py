@@ -144,7 +144,7 @@ def test_it_says_what_the_gateway_then_does_and_takes_nothing(
 
 @pytest.mark.parametrize(
     ("client", "path", "message"),
-    [("brunch", CHAT, "--client: expected a client"), (None, "/v1/chat/completion", "--path: expected one of")],
+    [("brunch", CHAT, "--client: no client"), (None, "/v1/chat/completion", "--path: expected one of")],
 )
 def test_what_is_not_there_is_said_with_what_is_near(told: Any, client: str, path: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:

@@ -106,12 +106,12 @@ def test_a_conversation_and_a_tenant_are_forgotten_with_and_without_a_gateway(
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ((), "expected --conversation or --tenant"),
+        ((), "give --conversation or --tenant"),
         (("--conversation", "case-17"), "64 hex digits"),
-        (("--conversation", "case-17", "--tenant", "retail"), "--tenant and --client together"),
+        (("--conversation", "case-17", "--tenant", "retail"), "--tenant and --client must be given together"),
         (("--conversation", "two words", "--tenant", "retail", "--client", "branch"), "without spaces"),
-        (("--conversation", "0" * 64, "--subject-file", "/nowhere"), "got both"),
-        (("--tenant", "retail", "--client", "branch"), "beside --conversation only"),
+        (("--conversation", "0" * 64, "--subject-file", "/nowhere"), "not both"),
+        (("--tenant", "retail", "--client", "branch"), "--client needs --conversation"),
         (("--tenant", "retail", "--subject-file", "/nowhere"), "/nowhere"),
     ],
 )
