@@ -108,7 +108,7 @@ def test_check_and_explain_ask_the_model(
     assert checks["models"] == {
         "check": "models",
         "verdict": "PASS",
-        "detail": "loaded and asked: kk-names (spacy: kk)",
+        "detail": "loaded and tried: kk-names (spacy: kk)",
     }
 
 
