@@ -1,16 +1,17 @@
-"""How far the sizing model is from published measurements, and how it does beside aiconfigurator.
+"""Compares the sizing model with published measurements and with aiconfigurator.
 
     python -m bench.sizing                                    # the public rows, parallelism, aiconfigurator
     python -m bench.sizing --data FILE.csv [--json] [--check] # any file with the columns of the public one
     python -m bench.sizing --data FILE.csv --peer             # with aiconfigurator on that file's rows
-    python -m bench.sizing --data FILE.csv --left-out         # rows foretold by fits that were not shown them, minutes
+    python -m bench.sizing --data FILE.csv --left-out         # also with models and GPUs excluded from the fit, minutes
 
-Prints median, mean and p90 of the absolute error, and how often the truth lies in the p10-p90 band, for throughput,
-time between tokens (ITL) and time to first token (TTFT); apart for every kind of measurement. A row has the band of
-what was measured of its model on its GPU. "Left out" is the fit made again without a quarter of the models, or of the
-GPUs, with bands that come from the others alone. Then how often the TP and PP of MLPerf's submitters are ours, and both
-tools' errors on the rows that both can run. `--check` exits 1 where a bar is missed; files that the fit has not seen
-have bars of their own. A peer that can't be installed is a missed bar, not a smaller test.
+Prints for throughput, time between tokens (ITL) and time to first token (TTFT), in total and by kind of measurement:
+median, mean and p90 of the absolute error, and the percentage of rows in the p10-p90 band. "Left out" repeats the fit
+without a quarter of the models or GPUs, with bands from the others. Also prints the agreement with TP and PP of MLPerf
+submissions, and the errors of both tools on the rows that both can run.
+
+`--check` exits with 1 if a target is missed. Files that are not part of the fit have their own targets. If the peer
+cannot be installed, its target counts as missed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from statistics import median
 from typing import Any
 
 from bench.sized.constants import START, fit
-from bench.sized.errors import QUANTITIES, Errors, Foretold, by_kind, errors, foretold, table
+from bench.sized.errors import QUANTITIES, Errors, Prediction, by_kind, errors, predict, table
 from bench.sized.left_out import nested
 from bench.sized.parallelism import read_choices
 from bench.sized.peer import AICONFIGURATOR, estimates
@@ -32,30 +33,30 @@ from bench.sized.rows import Row, read_rows
 from sovctl.engine.catalog.calibrations import Band
 from sovctl.engine.sizing.performance.calibration import Evidence, load_calibration
 
-_BARS = {"throughput": 12.0, "itl": 12.0, "ttft": 20.0}  # percent, median, on the public rows, which the fit has seen
+_BARS = {"throughput": 12.0, "itl": 12.0, "ttft": 20.0}  # percent, median, on the public rows, which the fit includes
 _BARS_UNSEEN = {"throughput": 15.0, "itl": 15.0, "ttft": 25.0}  # percent, median, on any other file
 _P90_UNSEEN = 45.0  # percent, on any other file
 _IN_BAND = (72.0, 88.0)  # percent of rows
 _LEFT_OUT = {"models left out": Evidence.GPU, "GPUs left out": Evidence.NONE}
-_CHOICES_BAR = 85.0  # percent of submitted TP and PP that are ours, or cost the same
-_PEER_BARS = {"throughput": 1.0, "itl": 1.0, "ttft": 2.0}  # their median error / ours, at least
+_CHOICES_BAR = 85.0  # percent of submissions whose TP and PP cost the same as sovctl's choice
+_PEER_BARS = {"throughput": 1.0, "itl": 1.0, "ttft": 2.0}  # minimum of aiconfigurator's median error / sovctl's
 _SHARED = Path(__file__).resolve().parents[1].parent / "shared/catalog"
 _PUBLIC, _PARALLELISM = _SHARED / "validation_public.csv", _SHARED / "validation_parallelism.csv"
 _RESULT = Path("build/bench/sizing.json")
 
 
 def main() -> int:
-    """Read, compute, print; the exit code."""
+    """Run the benchmark; return the exit code."""
     parser = argparse.ArgumentParser(description="Compare the sizing model with measurements.")
-    parser.add_argument("--data", type=Path, metavar="FILE.csv", help="default: the public file, where it is at hand")
-    parser.add_argument("--peer", action="store_true", help="aiconfigurator too; always without --data")
-    parser.add_argument("--left-out", action="store_true", help="models and GPUs left out too; always without --data")
-    parser.add_argument("--json", action="store_true", help="one JSON document")
-    parser.add_argument("--check", action="store_true", help="exit 1 where a bar is missed")
+    parser.add_argument("--data", type=Path, metavar="FILE.csv", help="default: the public file, if present")
+    parser.add_argument("--peer", action="store_true", help="also run aiconfigurator; default without --data")
+    parser.add_argument("--left-out", action="store_true", help="also exclude models and GPUs; default without --data")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     options = parser.parse_args()
     data = options.data or _PUBLIC
     if options.data is None and not data.exists():
-        print("the public measurements are not at hand; name a file with --data")
+        print("the public measurements are not present; name a file with --data")
         return 0
     try:
         rows, unknown = read_rows(data)
@@ -63,7 +64,7 @@ def main() -> int:
         print(f"expected a CSV file with the columns of the public one, got {error}: {data}", file=sys.stderr)
         return 3
     constant = load_calibration().constant
-    said = foretold(rows, constant, _bands_of)
+    said = predict(rows, constant, _bands_of)
     result: dict[str, Any] = {
         "data": data.name,
         "rows": len(rows),
@@ -92,26 +93,26 @@ def _bands_of(row: Row) -> Mapping[str, Band]:
     return calibration.bands[calibration.evidence(row.model_id, row.replica.gpu.id)][row.regime.value]
 
 
-def left_out(rows: Sequence[Row]) -> dict[str, list[Foretold]]:
-    """Every row, foretold by constants and bands that come from other models, or from other GPUs."""
-    start = fit(rows, START)  # where the search begins, not what it is held to
+def left_out(rows: Sequence[Row]) -> dict[str, list[Prediction]]:
+    """Return predictions of every row by constants and bands from other models, or from other GPUs."""
+    start = fit(rows, START)  # start value of the search
     return {which: nested(rows, evidence, start) for which, evidence in _LEFT_OUT.items()}
 
 
-def _text(result: dict[str, Any], said: Sequence[Foretold], unseen: Mapping[str, Sequence[Foretold]]) -> str:
+def _text(result: dict[str, Any], said: Sequence[Prediction], unseen: Mapping[str, Sequence[Prediction]]) -> str:
     lines = [f"{result['rows']} rows of {result['data']}"]
-    lines += [f"left out: {count:4d}  {what}" for what, count in sorted(result["left_out"].items())]
+    lines += [f"excluded: {count:4d}  {what}" for what, count in sorted(result["left_out"].items())]
     lines.append(table(said))
     for which, some in unseen.items():
         lines += [which, table(some)]
     if "parallelism" in result:
         found = result["parallelism"]
-        lines += [f"TP and PP as submitted, or as many GPUs: {found['agree']} of {found['choices']}"]
+        lines += [f"TP and PP as submitted, or the same number of GPUs: {found['agree']} of {found['choices']}"]
         lines += [f"  other: {each}" for each in found["other"]]
     if "peer" in result:
         found = result["peer"]
-        lines += [f"beside {', '.join(AICONFIGURATOR.packages)}: {found.get('rows', 0)} rows that both can run"]
-        lines += [f"  left out: {count:4d}  {what}" for what, count in found.get("left_out", {}).items()]
+        lines += [f"compared with {', '.join(AICONFIGURATOR.packages)}: {found.get('rows', 0)} rows that both can run"]
+        lines += [f"  excluded: {count:4d}  {what}" for what, count in found.get("left_out", {}).items()]
         for group, by_name in found.get("errors_percent", {}).items():
             lines += [
                 f"  {group:<32}{name:<12}{each['n']:>5}  median error: ours {each['ours']:6.1f} %, "
@@ -122,7 +123,7 @@ def _text(result: dict[str, Any], said: Sequence[Foretold], unseen: Mapping[str,
 
 
 def parallelism(path: Path) -> dict[str, Any]:
-    """How often our TP and PP cost what submitters' did."""
+    """Return how often sovctl's TP and PP cost the same as those of submissions."""
     choices = read_choices(path)
     agree = sum(choice.agrees for choice in choices)
     share = 100 * agree / len(choices)
@@ -137,14 +138,14 @@ def parallelism(path: Path) -> dict[str, Any]:
 
 
 def beside_peer(rows: Sequence[Row], constant: Callable[[str], float]) -> dict[str, Any]:
-    """Both tools' median errors on the rows that both can run."""
+    """Return the median errors of both tools on the rows that both can run."""
     try:
         theirs, left_out = estimates(rows)
     except (RuntimeError, OSError) as error:
         return {"missed": [f"aiconfigurator did not run: {error}"]}
     common = [row for row in rows if row.id in theirs]
     found: dict[str, Any] = {}
-    for group, some in by_kind(foretold(common, constant)).items():
+    for group, some in by_kind(predict(common, constant)).items():
         for name in QUANTITIES:
             both = [
                 (each.row.measured[name], each.computed[name], theirs[each.row.id][name])
@@ -157,27 +158,27 @@ def beside_peer(rows: Sequence[Row], constant: Callable[[str], float]) -> dict[s
                     "ours": median(abs(ours / truth - 1) * 100 for truth, ours, _ in both),
                     "theirs": median(abs(other / truth - 1) * 100 for truth, _, other in both),
                 }
-    behind = [
+    missed_targets = [
         f"{name}: median error {each['ours']:.1f} %, aiconfigurator's {each['theirs']:.1f} %, bar {bar:g} times ahead"
         for name, bar in _PEER_BARS.items()
         if (each := found.get("all", {}).get(name)) is not None and each["ours"] * bar > each["theirs"]
     ]
     if not common:
-        behind.append("aiconfigurator could run no row")
+        missed_targets.append("aiconfigurator could not run any row")
     return {
         "packages": AICONFIGURATOR.packages,
         "rows": len(common),
         "left_out": dict(left_out.most_common()),
         "errors_percent": found,
-        "missed": behind,
+        "missed": missed_targets,
     }
 
 
 def missed(errors_percent: Mapping[str, Errors], *, is_seen: bool) -> list[str]:
-    """Bars that are missed, in words.
+    """Return the missed targets as text.
 
     Args:
-        is_seen: the constants were fitted over these rows.
+        is_seen: whether the constants were fitted to these rows.
     """
     found = []
     for name, bar in (_BARS if is_seen else _BARS_UNSEEN).items():
@@ -187,7 +188,7 @@ def missed(errors_percent: Mapping[str, Errors], *, is_seen: bool) -> list[str]:
         if each["median"] > bar:
             found.append(f"{name}: median error {each['median']:.1f} %, bar {bar:.0f} %")
         if not is_seen and each["p90"] > _P90_UNSEEN:
-            found.append(f"{name}: one error in ten is beyond {each['p90']:.1f} %, bar {_P90_UNSEEN:.0f} %")
+            found.append(f"{name}: p90 of the error {each['p90']:.1f} %, bar {_P90_UNSEEN:.0f} %")
         if not _IN_BAND[0] <= each["in_band"] <= _IN_BAND[1]:
             found.append(f"{name}: {each['in_band']:.0f} % of rows in the band, bar 80 +- 8 %")
     return found

@@ -1,1 +1,1 @@
-"""What the sizing benchmark is made of: rows of measurements, the fit of the constants, shapes of older models."""
+"""Parts of the sizing benchmark: rows of measurements, fit of the constants, shapes of older models."""

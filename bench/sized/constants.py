@@ -1,9 +1,9 @@
-"""The constants of the performance model as unknowns: where they start, how far they may go, and their fit.
+"""Constants of the performance model as unknowns of a fit: start values, ranges and the fit itself.
 
     x = fit(rows, START)                 # logarithms, in the order of CONSTANTS
     reader(x)("hbm_weights")
 
-They are global: none belongs to a model or to a row.
+The constants are global: none belongs to a model or a row.
 """
 
 from __future__ import annotations
@@ -15,61 +15,79 @@ from functools import lru_cache
 from bench.sized.least_squares import Term, minimise, tangent
 from bench.sized.rows import Row
 
-# How firmly constants stay near their starting values, which are plausible by themselves: without it the fit ran to the
-# ends of their ranges and foretold unseen pairs worse (throughput 16.1 and p90 47 % where it was 15.5 and 45; three
+# Weight of the prior, which keeps constants near their plausible start values. Without it the fit reached the ends of
+# the ranges, and predicted excluded pairs worse (throughput 16.1 % and p90 47 % instead of 15.5 % and 45 %; three
 # splits, model of 2026-11-21).
 _PRIOR = 1.2
-# What stands for a generation of GPUs or for an engine stays nearer to the others': of one that nobody measured the
-# middle of all is the best guess, and few measured several.
+# Constants of a GPU generation or an engine have a stronger prior. For an unmeasured one the mean of the others is the
+# best guess, and few sources measured several.
 _PRIOR_KIND = 4.0
 _GENERATIONS = ("sm80", "sm89", "sm90", "sm100", "sm120", "cdna3", "cdna4")
 _KINDS = {*(f"arithmetic_{name}" for name in _GENERATIONS), "engine_nim", "engine_2024", "engine_mlperf", "engine_vllm"}
-_SCALE = 0.15  # of an error in logarithms; larger ones count by their size, not by its square
+_SCALE = 0.15  # of a logarithmic error; larger errors have linear instead of quadratic cost
 
-# name: start, least, most, unit, what it is
+# name: start, minimum, maximum, unit, description
 CONSTANTS: dict[str, tuple[float, float, float, str, str]] = {
-    "arithmetic": (0.6, 0.2, 1.0, "share", "of the dense peak that products reach, at 0.7 W for each TFLOP/s in bf16"),
-    "arithmetic_power": (0.3, 0.02, 1.0, "exponent", "with which that share grows with the watts for each TFLOP/s"),
+    "arithmetic": (
+        0.6,
+        0.2,
+        1.0,
+        "share",
+        "fraction of the dense peak of matrix products at 0.7 W per TFLOP/s in bf16",
+    ),
+    "arithmetic_power": (0.3, 0.02, 1.0, "exponent", "exponent of the watts per TFLOP/s in this fraction"),
     **{
-        f"arithmetic_{generation}": (1.0, 0.4, 2.0, "factor", f"on that share on {generation}")
+        f"arithmetic_{generation}": (1.0, 0.4, 2.0, "factor", f"on this fraction on {generation}")
         for generation in _GENERATIONS
     },
-    "arithmetic_fp8": (0.85, 0.25, 1.2, "factor", "on that share in FP8"),
-    "arithmetic_fp4": (0.6, 0.25, 1.2, "factor", "on that share in FP4"),
-    "narrow_ffn": (1200, 10, 20_000, "numbers", "between an expert's matrices at which its share is half of theirs"),
-    "width_power": (0.1, 0.001, 1.0, "exponent", "with which the share grows with a model's width, 1 at 8,192"),
-    "arithmetic_widened": (0.6, 0.1, 1.2, "factor", "on that share for weights that are unpacked before they are used"),
-    "attention_share": (0.7, 0.2, 1.2, "factor", "on the bf16 share for attention scores in a prefill"),
-    "attention_decode": (0.08, 0.005, 1.0, "factor", "on the bf16 share for query heads over a cache in a decode step"),
-    "hbm_weights": (0.85, 0.4, 1.0, "share", "of the memory bandwidth when weights are read"),
-    "hbm_cache": (0.8, 0.15, 1.0, "share", "of the memory bandwidth when the cache is read"),
-    "links": (0.6, 0.1, 1.0, "share", "of the links' bandwidth in an all-reduce"),
+    "arithmetic_fp8": (0.85, 0.25, 1.2, "factor", "on this fraction in FP8"),
+    "arithmetic_fp4": (0.6, 0.25, 1.2, "factor", "on this fraction in FP4"),
+    "narrow_ffn": (
+        1200,
+        10,
+        20_000,
+        "numbers",
+        "intermediate size of an expert at which the fraction is half that of wide layers",
+    ),
+    "width_power": (0.1, 0.001, 1.0, "exponent", "exponent of the hidden size / 8,192 in this fraction"),
+    "arithmetic_widened": (0.6, 0.1, 1.2, "factor", "on this fraction if weights are unpacked before use"),
+    "attention_share": (0.7, 0.2, 1.2, "factor", "on the bf16 fraction for attention scores in a prefill"),
+    "attention_decode": (
+        0.08,
+        0.005,
+        1.0,
+        "factor",
+        "on the bf16 fraction for attention over the cache in a decode step",
+    ),
+    "hbm_weights": (0.85, 0.4, 1.0, "share", "fraction of the memory bandwidth for reading weights"),
+    "hbm_cache": (0.8, 0.15, 1.0, "share", "fraction of the memory bandwidth for reading the KV cache"),
+    "links": (0.6, 0.1, 1.0, "share", "fraction of the link bandwidth in an all-reduce"),
     "exchange_us": (12, 1, 80, "us", "latency of an all-reduce over NVLink"),
     "exchange_pcie_us": (25, 1, 200, "us", "latency of an all-reduce over PCIe"),
-    "layer_us": (15, 0.1, 45, "us", "software and launches per layer"),
-    "layer_2024_us": (20, 0.1, 80, "us", "the same in engines of 2024"),
-    "layer_experts_us": (40, 0.1, 150, "us", "the same for a layer with experts"),
-    "step_us": (300, 5, 5000, "us", "software per step"),
-    "sequence_us": (3, 0.01, 60, "us", "software per sequence and step"),
-    "server_us": (5, 0.01, 200, "us", "the same behind a server that streams"),
-    "server_2024_us": (10, 0.01, 200, "us", "the same behind a server of 2024"),
-    "first_ms": (5, 0.1, 60, "ms", "before a prefill begins"),
+    "layer_us": (15, 0.1, 45, "us", "software time and kernel launches per layer"),
+    "layer_2024_us": (20, 0.1, 80, "us", "layer_us of engines of 2024"),
+    "layer_experts_us": (40, 0.1, 150, "us", "layer_us of a layer with experts"),
+    "step_us": (300, 5, 5000, "us", "software time per step"),
+    "sequence_us": (3, 0.01, 60, "us", "software time per sequence and step"),
+    "server_us": (5, 0.01, 200, "us", "sequence_us with a streaming server"),
+    "server_2024_us": (10, 0.01, 200, "us", "sequence_us with a streaming server of 2024"),
+    "first_ms": (5, 0.1, 60, "ms", "time before a prefill starts"),
     "launch_vllm": (
         12,
         1,
         200,
         "factor",
-        "on a step's software before a prefill of vLLM and SGLang",
+        "on the software time of a step, added before a prefill in vLLM and SGLang",
     ),
-    "corner": (3, 1, 12, "exponent", "how sharply arithmetic and reading take over from each other"),
-    "max_batch": (512, 64, 4096, "sequences", "that an offline run keeps in flight"),
-    "queue_closed": (0.56, 0.1, 2, "prefills", "of the others in a convoy that a closed loop's request waits for"),
-    "queue_start": (0.07, 0.01, 0.5, "prefills", "of all the others that it waits for, as all began together"),
-    "convoy_tokens": (85_000, 5_000, 5_000_000, "tokens", "of prompts in a convoy; beyond it they come apart"),
-    "limit_share": (0.75, 0.4, 1, "share", "of a limit at the 99th percentile that the mean keeps to"),
+    "corner": (3, 1, 12, "exponent", "sharpness of the maximum of arithmetic and reading"),
+    "max_batch": (512, 64, 4096, "sequences", "concurrent sequences of an offline run"),
+    "queue_closed": (0.56, 0.1, 2, "prefills", "waited for per other request of a convoy in a closed loop"),
+    "queue_start": (0.07, 0.01, 0.5, "prefills", "waited for per other request, because all started together"),
+    "convoy_tokens": (85_000, 5_000, 5_000_000, "tokens", "prompt tokens of a convoy above which it dissolves"),
+    "limit_share": (0.75, 0.4, 1, "share", "mean / 99th percentile limit"),
     "engine_nim": (1, 0.6, 1.8, "factor", "on steps of NIM 1.0 (2024)"),
     "engine_2024": (1, 0.6, 1.8, "factor", "on steps of TensorRT-LLM 0.9 (2024)"),
-    "engine_mlperf": (1, 0.5, 1.5, "factor", "on steps of MLPerf submissions, tuned by hand"),
+    "engine_mlperf": (1, 0.5, 1.5, "factor", "on steps of manually tuned MLPerf submissions"),
     "engine_vllm": (1, 0.6, 2, "factor", "on steps of vLLM and SGLang"),
 }
 NAMES = list(CONSTANTS)

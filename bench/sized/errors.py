@@ -1,8 +1,8 @@
-"""What the model foretold of measured rows, and how far off it was: errors, the share within the bands, the bands.
+"""Errors of the model against measured rows, the fraction of rows in the bands, and the bands.
 
-said = foretold(rows, calibration.constant, bands)
-errors(said)["itl"]["median"]
-print(table(said))
+predictions = predict(rows, calibration.constant, bands)
+errors(predictions)["itl"]["median"]
+print(table(predictions))
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from sovctl.engine.catalog.calibrations import Band
 QUANTITIES = ("throughput", "itl", "ttft")
 Constants = Callable[[str], float]
 BandsOf = Callable[[Row], Mapping[str, Band]]
-"""The bands that hold for a row, by quantity."""
+"""Returns the bands of a row, by quantity."""
 
 
 class Errors(TypedDict):
-    """Of one quantity, in percent."""
+    """Errors of one quantity, in percent."""
 
     n: int
     median: float
@@ -35,25 +35,25 @@ class Errors(TypedDict):
 
 
 @dataclass(frozen=True)
-class Foretold:
-    """One row, and what was said of it."""
+class Prediction:
+    """One row with its predicted values."""
 
     row: Row
     computed: Mapping[str, float]
     bands: Mapping[str, Band]
 
     def ratio(self, name: str) -> float:
-        """Measured / computed."""
+        """Return measured / computed."""
         return self.row.measured[name] / self.computed[name]
 
 
-def foretold(rows: Iterable[Row], constant: Constants, bands_of: BandsOf = lambda _: {}) -> list[Foretold]:
-    """What these constants say of each row."""
-    return [Foretold(row, row.computed(constant), bands_of(row)) for row in rows]
+def predict(rows: Iterable[Row], constant: Constants, bands_of: BandsOf = lambda _: {}) -> list[Prediction]:
+    """Return the predictions for each row."""
+    return [Prediction(row, row.computed(constant), bands_of(row)) for row in rows]
 
 
-def errors(said: Sequence[Foretold]) -> dict[str, Errors]:
-    """Errors by quantity."""
+def errors(said: Sequence[Prediction]) -> dict[str, Errors]:
+    """Return the errors by quantity."""
     found: dict[str, Errors] = {}
     for name in QUANTITIES:
         some = [each for each in said if name in each.computed]
@@ -73,14 +73,14 @@ def errors(said: Sequence[Foretold]) -> dict[str, Errors]:
 
 
 def bands(
-    said: Sequence[Foretold], unit: Callable[[Row], Hashable] = lambda row: row.id, borrowed: float = 0.0
+    said: Sequence[Prediction], unit: Callable[[Row], Hashable] = lambda row: row.id, borrowed: float = 0.0
 ) -> dict[str, dict[str, Band]]:
-    """Tenth and ninetieth percentile of measured / computed, by regime and quantity.
+    """Return the 10th and 90th percentile of measured / computed, by regime and quantity.
 
     Args:
-        unit: rows of one are off together, as those of a GPU that the fit was not shown: it counts by the root of
-            its rows, so that the GPU with the most of them does not speak for all.
-        borrowed: how much the other regimes weigh beside a regime's own rows: few GPUs were measured in each.
+        unit: group of rows with a common error, such as the rows of a GPU excluded from the fit. A group has the weight
+            of the square root of its rows, so that the GPU with the most rows does not dominate.
+        borrowed: weight of the other regimes relative to a regime's own rows, because few GPUs were measured in each.
     """
     ratios: dict[str, list[tuple[float, tuple[str, Hashable]]]] = {}
     ids: dict[tuple[str, str], set[str]] = {}
@@ -105,7 +105,7 @@ def bands(
 
 
 def _quantile(weighed: Sequence[tuple[float, float]], share: float) -> float:
-    """The value below which `share` of the weight lies; values in order, each with its weight."""
+    """Return the value below which `share` of the weight is; `weighed` is sorted by value."""
     rest = share * sum(weight for _, weight in weighed)
     for value, weight in weighed:
         rest -= weight
@@ -114,8 +114,8 @@ def _quantile(weighed: Sequence[tuple[float, float]], share: float) -> float:
     return weighed[-1][0]
 
 
-def table(said: Sequence[Foretold]) -> str:
-    """The errors as text."""
+def table(said: Sequence[Prediction]) -> str:
+    """Return the errors as text."""
     lines = [f"{'':<32}{'quantity':<12}{'n':>5}{'median':>9}{'mean':>9}{'p90':>9}{'in band':>9}   percent"]
     for group, some in by_kind(said).items():
         for name, each in errors(some).items():
@@ -126,9 +126,9 @@ def table(said: Sequence[Foretold]) -> str:
     return "\n".join(lines)
 
 
-def by_kind(said: Sequence[Foretold]) -> dict[str, list[Foretold]]:
-    """All, then by the kind of measurement and the engine."""
-    groups: dict[str, list[Foretold]] = {"all": list(said)}
+def by_kind(said: Sequence[Prediction]) -> dict[str, list[Prediction]]:
+    """Return all predictions, then those of each measurement kind and engine."""
+    groups: dict[str, list[Prediction]] = {"all": list(said)}
     for each in said:
         groups.setdefault(f"{each.row.kind} {each.row.engine.name}", []).append(each)
     return groups

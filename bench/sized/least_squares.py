@@ -1,7 +1,7 @@
 """Robust nonlinear least squares in plain Python, for residuals that each depend on few of the unknowns.
 
-Levenberg and Marquardt's steps on a soft L1 loss: beyond `scale` a residual counts by its size, not by its square, so
-that few odd measurements don't lead. Unknowns stay within their ranges. Same cost, up to rounding, as
+Levenberg-Marquardt steps on a soft L1 loss: above `scale` the cost of a residual is linear instead of quadratic, which
+limits the effect of outliers. Unknowns stay within their ranges. Same cost, up to rounding, as
 `scipy.optimize.least_squares(loss="soft_l1", f_scale=scale)`.
 
     found = minimise(terms, start, least, most, scale=0.15, enough=1e-4)
@@ -19,12 +19,12 @@ _ROUNDS = 40
 
 @dataclass(frozen=True)
 class Term:
-    """Residuals that are computed together, and the unknowns (by index) that they depend on."""
+    """Residuals computed together, and the indexes of the unknowns that they depend on."""
 
     residuals: Callable[[Sequence[float]], list[float]]
     unknowns: Collection[int]
     slopes: Sequence[Sequence[float]] | None = None
-    """By unknown, in the order of their indexes, of each residual, where they are the same everywhere."""
+    """Derivatives of each residual, by unknown in index order; None if they are not constant."""
 
 
 def tangent(term: Term, x: Sequence[float]) -> Term:

@@ -1,10 +1,10 @@
-"""What belongs to MLPerf's tasks and does not stand in the measurements.
+"""Latency limits and lengths of MLPerf tasks, which the measurements do not contain.
 
     ITL_LIMITS_S["llama-2-70b", "mlperf_interactive"]     # 0.04
     ANSWER_TOKENS["gpt-oss-120b"]
 
-Time between tokens that the scenarios allow: 99th percentile over all requests, in seconds. A submitter raises the rate
-until a limit is reached, so the limit belongs to the task as prompt and answer do.
+Limits are the 99th percentile of the time between tokens over all requests, in seconds. Submitters raise the rate until
+it is reached, so the limit is a property of the task.
 Source: `mlperf.conf` of MLCommons' load generator, v5.1, `tpot_latency`, read 2026-11-22; gpt-oss-120b, new in v6.0,
 from the rules of that round as quoted by a third party (community, read 2026-11-22).
 """
@@ -25,6 +25,6 @@ ITL_LIMITS_S = {
     ("gpt-oss-120b", "mlperf_interactive"): 0.02,
 }
 
-# Mean of the performance run, which a submission must meet within 10 %: compliance test TEST09 in
+# Mean output tokens of the performance run, which a submission must meet within 10 %: compliance test TEST09 in
 # `language/gpt-oss-120b/README.md` of mlcommons/inference (vendor, read 2026-11-22).
 ANSWER_TOKENS = {"gpt-oss-120b": 1278.2}

@@ -1,9 +1,9 @@
-"""The TP and PP that MLPerf submitters chose, next to the choice of `engine/sizing/pool/parallelism.py`.
+"""Compares the TP and PP of MLPerf submissions with the choice of `engine/sizing/pool/parallelism.py`.
 
     choices = read_choices(Path("validation_parallelism.csv"))
     choices[0].theirs, choices[0].ours, choices[0].agrees
 
-A choice agrees when a replica has as many GPUs as theirs: TP4 x PP2 and TP8 cost the same.
+A choice agrees if both replicas have the same number of GPUs: TP4 x PP2 and TP8 cost the same.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _AS_MEASURED = {"llama2-70b": "llama-2-70b", "llama3.1-405b": "llama-3.1-405b", 
     name: name for name in ("deepseek-r1", "mixtral-8x7b")
 }
 _MODELS = {
-    "llama2-70b": "llama-3.1-70b",  # the same shape but for its vocabulary
+    "llama2-70b": "llama-3.1-70b",  # the same shape except the vocabulary
     "llama3.1-405b": "llama-3.1-405b",
     "llama3.1-8b": "llama-3.1-8b",
     "deepseek-r1": "deepseek-r1",
@@ -54,7 +54,7 @@ _VLLM = "0.32.0"
 
 @dataclass(frozen=True)
 class Choice:
-    """One submission's choice, and ours."""
+    """The choice of one submission, and that of sovctl."""
 
     task: str
     """Model, accelerator, GPUs, scenario and precision."""
@@ -64,17 +64,17 @@ class Choice:
 
     @property
     def agrees(self) -> bool:
-        """True when a replica of ours has as many GPUs as theirs."""
+        """Whether both replicas have the same number of GPUs."""
         return self.ours is not None and self.ours.gpus == self.theirs[0] * self.theirs[1]
 
     def __str__(self) -> str:
-        way = self.ours
-        got = f"TP{way.tensor_parallel_size} PP{way.pipeline_parallel_size}" if way else "none"
+        layout = self.ours
+        got = f"TP{layout.tensor_parallel_size} PP{layout.pipeline_parallel_size}" if layout else "none"
         return f"{self.task}: submitted TP{self.theirs[0]} PP{self.theirs[1]}, chosen {got}"
 
 
 def read_choices(path: Path) -> list[Choice]:
-    """Every choice of a file whose accelerator is in the catalogue."""
+    """Return every choice of a file whose accelerator is in the catalogue."""
     with path.open(newline="") as file:
         return [choice for line in csv.DictReader(file) if (choice := _choice(line))]
 
@@ -86,7 +86,7 @@ def _choice(line: Mapping[str, str]) -> Choice | None:
         return None
     model, scenario, gpus = line["model"], line["scenario"], int(line["gpus"])
     input_tokens, output_tokens = _LENGTHS[model]
-    ways = parallel_layouts(
+    layouts = parallel_layouts(
         load_models()[_MODELS[model]],
         gpu,
         precision=Precision.NVFP4 if line["precision"] == "fp4" else Precision.FP8,
@@ -100,4 +100,4 @@ def _choice(line: Mapping[str, str]) -> Choice | None:
         engine=MLPERF,
     )
     task = f"{model} {line['precision']} on {gpus} x {name}, {scenario}"
-    return Choice(task, (int(line["tp"]), int(float(line["pp"]))), best(ways))
+    return Choice(task, (int(line["tp"]), int(float(line["pp"]))), best(layouts))

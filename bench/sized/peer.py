@@ -1,10 +1,10 @@
-"""aiconfigurator beside us on the same rows: NVIDIA's estimator, from measured kernel tables, in its own environment.
+"""Runs aiconfigurator, NVIDIA's estimator from measured kernel tables, on the same rows in its own environment.
 
     said, left_out = estimates(rows)     # {row id: {"throughput": ..., "itl": ..., "ttft": ...}}, seconds and tokens/s
 
-It gets what a row says (model, GPU, precision, TP, PP, lengths, engine) and the batch that the row's concurrency or our
-KV arithmetic gives. Rows whose model or GPU it does not know, or that it finds not to fit, are left out of both.
-Answers are kept in `build/bench` by version and question: the first run takes a quarter of an hour of CPU.
+aiconfigurator receives the model, GPU, precision, TP, PP, lengths and engine of a row, and the batch from the row's
+concurrency or from sovctl's KV cache arithmetic. Rows that it does not support are excluded for both. Answers are
+cached in `build/bench` by version and question; the first run takes 15 minutes of CPU time.
 """
 
 from __future__ import annotations
@@ -61,24 +61,24 @@ _SYSTEMS = {
     "L40S": "l40s",
     "RTX-PRO-6000": "rtx_pro_6000_server",
 }
-# MXFP4 is left to what it infers from the checkpoint.
+# For MXFP4 aiconfigurator infers the precision from the checkpoint.
 _GEMM = {Precision.BF16: "bfloat16", Precision.FP8: "fp8", Precision.NVFP4: "nvfp4"}
 _INFERRED = ("deepseek-r1", "gpt-oss-20b", "gpt-oss-120b", "nemotron-3-nano-30b-a3b")
 _LARGEST_BATCH = 512
 
 
 def estimates(rows: Sequence[Row]) -> tuple[dict[str, dict[str, float]], Counter[str]]:
-    """What aiconfigurator says of the rows it can run, and why it can't run the others.
+    """Return aiconfigurator's estimates by row id, and the reasons for excluded rows with their counts.
 
     Raises:
-        RuntimeError: it could not be installed or started; with what was said.
+        RuntimeError: installation or start failed; contains the output.
     """
     asked = [(row, question) for row in rows if (question := question_of(row))]
-    left_out = Counter({"model, GPU or engine that it does not know": len(rows) - len(asked)})
-    said_of = _answers([question for _, question in asked])
+    left_out = Counter({"unknown model, GPU or engine": len(rows) - len(asked)})
+    answer_of = _answers([question for _, question in asked])
     answers: dict[str, dict[str, float]] = {}
     for row, question in asked:
-        answer = said_of[_key(question)]
+        answer = answer_of[_key(question)]
         if "error" in answer:
             left_out[answer["error"]] += 1
             continue
@@ -93,18 +93,18 @@ def estimates(rows: Sequence[Row]) -> tuple[dict[str, dict[str, float]], Counter
 
 
 def _answers(questions: Sequence[Mapping[str, Any]]) -> Mapping[str, dict[str, Any]]:
-    """The answer to every question; what was answered before, by this version, is not asked again."""
+    """Return the answer to every question, from the cache of this version if present."""
     _ANSWERS.parent.mkdir(parents=True, exist_ok=True)
     known = {}
     if _ANSWERS.exists():
         known = {key: answer for line in _ANSWERS.read_text().splitlines() for key, answer in [json.loads(line)]}
-    # Questions of one system together: each process then loads few of its tables.
-    open_ones = {_key(each): each for each in questions if _key(each) not in known}
-    if not open_ones:
+    # Group questions by system, so that each process loads few tables.
+    missing = {_key(each): each for each in questions if _key(each) not in known}
+    if not missing:
         return known
     AICONFIGURATOR.make()
-    print(f"asking {AICONFIGURATOR.name} {len(open_ones)} questions, two seconds of CPU each", file=sys.stderr)
-    todo = sorted(open_ones.values(), key=lambda each: str(each["system_name"]))
+    print(f"asking {AICONFIGURATOR.name} {len(missing)} questions, two seconds of CPU each", file=sys.stderr)
+    todo = sorted(missing.values(), key=lambda each: str(each["system_name"]))
     share = max(1, ceil(len(todo) / max(1, os.cpu_count() or 1)))
     parts = [todo[first : first + share] for first in range(0, len(todo), share)]
     with ThreadPoolExecutor(max_workers=max(1, len(parts))) as pool, _ANSWERS.open("a") as file:
@@ -114,7 +114,7 @@ def _answers(questions: Sequence[Mapping[str, Any]]) -> Mapping[str, dict[str, A
 
 
 def _ask(questions: Sequence[Mapping[str, Any]], file: TextIO) -> dict[str, dict[str, Any]]:
-    """Ask one process; each answer is kept as soon as it is there, so that a run that breaks off is not for nothing."""
+    """Run one process; every answer is cached immediately, so that an interrupted run can continue."""
     answers: dict[str, dict[str, Any]] = {}
     command = [str(AICONFIGURATOR.python), str(_SCRIPT)]
     with (
@@ -140,7 +140,7 @@ def _key(question: Mapping[str, Any]) -> str:
 
 
 def question_of(row: Row) -> Mapping[str, Any] | None:
-    """A row as its `cli_estimate` takes it; None where it has no such thing."""
+    """Return the arguments of `cli_estimate` for a row; None if it is not supported."""
     model, system = _MODELS.get(row.model), _SYSTEMS.get(row.gpu)
     replica = row.replica
     if model is None or system is None or row.made_by.startswith("rocm"):

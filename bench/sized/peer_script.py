@@ -1,4 +1,4 @@
-"""Runs in aiconfigurator's own environment: questions as JSON on standard input, answers as JSON lines."""
+"""Runs aiconfigurator in its own environment: questions as JSON on standard input, answers as JSON lines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Answer all questions; one that it refuses gets the first words of why."""
+    """Answer all questions; a rejected question gets the start of the error message."""
     logging.disable(logging.CRITICAL)
     estimate = importlib.import_module("aiconfigurator.cli.api").cli_estimate
     for question in json.load(sys.stdin):
@@ -29,7 +29,7 @@ def _answer(estimate: Any, question: dict[str, Any]) -> dict[str, Any]:
             "ttft_ms": float(found.ttft),
             "tpot_ms": float(found.tpot),
         }
-    except Exception as error:  # noqa: BLE001 - whatever it says, the row is one that it can't run
+    except Exception as error:  # noqa: BLE001 - any error excludes the row
         return {"error": f"{type(error).__name__}: {str(error).splitlines()[0][:60] if str(error) else ''}"}
 
 

@@ -1,4 +1,4 @@
-"""Published measurements as rows that the sizing model can be asked about.
+"""Published measurements as rows for which the sizing model can compute an estimate.
 
 rows, unknown = read_rows(Path("validation_public.csv"))
 estimate = rows[0].estimate(load_calibration().constant)
@@ -28,7 +28,7 @@ from sovctl.engine.sizing.performance.step_time import Steps
 from sovctl.engine.sizing.performance.throughput import Estimate, Regime, Serving
 from sovctl.support.errors import InputError
 
-# What the measurements call a GPU, and what the catalogue does.
+# Name of a GPU in the measurements: id in the catalogue.
 _GPUS = {
     "A100-40": "A100-40GB-SXM",
     "A100-80": "A100-80GB-SXM",
@@ -45,12 +45,12 @@ _GPUS = {
     "GB200": "GB200-NVL72-GPU",
     "GB300": "GB300-NVL72-GPU",
     "RTX-PRO-6000": "RTX-PRO-6000-Blackwell-Server",
-    "MI350X": "MI355X",  # the same part with less power; its own clocks are not published
+    "MI350X": "MI355X",  # the same chip with less power; its clocks are not published
 }
 _PRECISIONS = {"bf16": "bf16", "fp16": "bf16", "fp8": "fp8", "int8": "int8", "int4": "int4", "fp4": "nvfp4"}
-# Precisions that the file infers and that the submitters' configurations, in validation_parallelism.csv, contradict.
+# Corrections of inferred precisions by the submitters' configurations in validation_parallelism.csv.
 _SUBMITTED = {("mixtral-8x7b", "RTX-PRO-6000"): Precision.FP8}
-_KV_BYTES = {"fp8": 1.0, "nvfp4": 0.5625}  # anything else is 16 bits
+_KV_BYTES = {"fp8": 1.0, "nvfp4": 0.5625}  # others: 16 bits
 _REGIMES = {
     "static_batch": Regime.STATIC,
     "closed_loop": Regime.CLOSED,
@@ -60,26 +60,26 @@ _REGIMES = {
     "mlperf_interactive": Regime.OPEN,
 }
 _UTILIZATION = 0.9
-_OVERHEAD_BYTES = 2.5e9  # middle of what vLLM's logs show, 2.31 to 2.67 GiB: overheads.yaml
+_OVERHEAD_BYTES = 2.5e9  # mean of vLLM's logs, 2.31 to 2.67 GiB: overheads.yaml
 _TENSORRT_2024 = Engine("TensorRT-LLM 0.9", "engine_2024", "layer_2024_us")
 _NIM = Engine("NIM 1.0", "engine_nim", "layer_2024_us", "server_2024_us")
 MLPERF = Engine("MLPerf", "engine_mlperf", per_sequence="server_us")
-# AMD's submissions plan 11 steps at once (`num_scheduler_steps`; closed/AMD, llama2-70b, configuration of v5.1, read
-# 2026-11-22): half of them and the next one.
+# AMD's submissions schedule 11 steps together (`num_scheduler_steps`; closed/AMD, llama2-70b, configuration of v5.1,
+# read 2026-11-22): a request waits for half of them and the next step.
 _MLPERF_AMD = replace(MLPERF, name="MLPerf, AMD", steps_before=11 / 2 + 1)
-# NVIDIA's harness gathers prompts for 10 steps where attention is data parallel (`adp_balancing_batching_wait_iters`,
-# read 2026-11-22), which is how latent attention is served. Offline rows are computed so; here step times are those of
-# the TP that the file names: of attention apart the model makes 1.5 times the throughput that was measured.
+# NVIDIA's harness collects prompts for 10 steps with data parallel attention (`adp_balancing_batching_wait_iters`, read
+# 2026-11-22), which it uses for latent attention. Offline rows are computed with data parallelism. These rows use the
+# step times of the TP in the file, because with data parallelism the model computes 1.5 times the measured throughput.
 _MLPERF_LATENT = replace(MLPERF, name="MLPerf, latent", steps_before=10 + 1.5)
-# A client that asks for answers of one length makes convoys; InferenceX's draws lengths and names their mean.
-_VLLM_ALIKE = replace(VLLM, queue="queue_closed")
-_ALIKE_TOKENS = 128
+# Clients that request answers of one length form convoys. InferenceX uses random lengths and publishes their mean.
+_VLLM_SAME_LENGTH = replace(VLLM, queue="queue_closed")
+_LENGTH_STEP = 128
 _MLPERF_OFFLINE = Engine("MLPerf", "engine_mlperf")
-_ANSWER_TOKENS = 200.0  # where nobody says; a guess that no row of the public file needs
-_HALVINGS = 12  # of an interval of at most some thousand requests: exact to one
-_NODE = 8  # GPUs over which submitters spread the experts of a latent model, where they say it
-_ROOM = 0.8  # of the budget that weights may take, where a row does not say on how many GPUs a replica stood
-# Rows that are wrong in themselves: fake weights wake one expert, outliers were marked by whoever collected them.
+_ANSWER_TOKENS = 200.0  # default; a guess that no row of the public file needs
+_BISECTIONS = 12  # of an interval of at most a few thousand requests: exact to one request
+_NODE = 8  # GPUs that share the experts of a latent model in submissions that publish it
+_WEIGHTS_SHARE = 0.8  # of the budget for weights, if a row does not contain the GPUs of a replica
+# Invalid rows: fake weights activate one expert only; outliers are marked in the data set.
 _EXCLUDED = ("moe_fake_weights", "source_outlier")
 
 
@@ -96,18 +96,18 @@ class Row:
     replicas: int
     engine: Engine
     made_by: str
-    """The engine as the measurement names it; empty where it does not."""
+    """Name of the engine in the measurement; empty if unknown."""
     input_tokens: float
     output_tokens: float
     clients: float | None
     kv_sessions: float
     itl_limit_s: float | None
-    """99th percentile that the scenario allows; None without one."""
+    """Limit of the 99th percentile in the scenario, in seconds; None without a limit."""
     measured: Mapping[str, float]
-    """`throughput` in tokens/s of all GPUs, `itl` and `ttft` in seconds, as far as they are there."""
+    """`throughput` in tokens/s of all GPUs, `itl` and `ttft` in seconds; only measured quantities."""
 
     def estimate(self, constant: Callable[[str], float]) -> Estimate:
-        """What the model says of one replica."""
+        """Return the model's estimate of one replica."""
         steps = Steps(self.replica, constant, self.engine)
         most = constant("max_batch") * (2 if self.kind == "mlperf_offline" else 1)
         most *= self.replica.gpus_per_stage
@@ -123,19 +123,19 @@ class Row:
         return serving.offline(self.input_tokens, self.output_tokens)
 
     def _within(self, serving: Serving, itl_s: float) -> Estimate:
-        """The most under open arrivals within a mean time between tokens; as much as fits where that keeps to it."""
+        """Return the maximum under open arrivals within a mean time between tokens, at most the offline maximum."""
         most = serving.offline(self.input_tokens, self.output_tokens)
         low, high = 1.0, most.batch
         if serving.open(high, self.input_tokens, self.output_tokens).itl_s <= itl_s:
             return most
-        for _ in range(_HALVINGS):
+        for _ in range(_BISECTIONS):
             middle = (low + high) / 2
             keeps = serving.open(middle, self.input_tokens, self.output_tokens).itl_s <= itl_s
             low, high = (middle, high) if keeps else (low, middle)
         return serving.open(low, self.input_tokens, self.output_tokens)
 
     def computed(self, constant: Callable[[str], float]) -> dict[str, float]:
-        """What the model says of the quantities that were measured."""
+        """Return the computed values of the measured quantities."""
         estimate = self.estimate(constant)
         whole = {"throughput": estimate.output_tokens_per_s * self._whole, "itl": estimate.itl_s}
         if estimate.ttft_s is not None:
@@ -144,7 +144,7 @@ class Row:
 
     @property
     def model_id(self) -> str:
-        """Of the catalogue's model of that shape, or what the measurement calls it."""
+        """Id of the catalogue's model with this shape, or the name in the measurement."""
         return str(_others().get(self.model, {}).get("like", self.model))
 
     @property
@@ -153,7 +153,7 @@ class Row:
 
 
 def read_rows(path: Path) -> tuple[list[Row], Counter[str]]:
-    """The rows of a file, and how many could not be read, by model or GPU that is not known here."""
+    """Return the rows of a file, and the number of excluded rows by unknown model or GPU."""
     rows: list[Row] = []
     unknown: Counter[str] = Counter()
     with path.open(newline="") as file:
@@ -200,7 +200,7 @@ def _row(line: Mapping[str, str], shape: Shape, gpu: Gpu) -> Row:
         replica = _smallest_that_fits(replica, gpus, is_data_parallel=is_data_parallel)
     budget = (usable_bytes(gpu) * _UTILIZATION - _OVERHEAD_BYTES) * replica.gpus - _resident_bytes(replica)
     context = input_tokens + output_tokens
-    # All stages of a pipeline together hold what `context_bytes` counts; every rank of a stage its own share.
+    # `context_bytes` covers one rank of every stage; the ranks of a stage divide the cache.
     session = replica.context_bytes(context) * replica.kv_ranks
     measured = {
         name: value * scale
@@ -241,22 +241,22 @@ def _engine(line: Mapping[str, str], shape: Shape) -> Engine:
     if line["engine"].startswith("nim"):
         return _NIM
     if line["engine"] in ("vllm", "sglang"):
-        return _VLLM_ALIKE if _is_alike(line) else VLLM
+        return _VLLM_SAME_LENGTH if _has_same_lengths(line) else VLLM
     return _TENSORRT_2024 if kind == "static_batch" else TENSORRT
 
 
-def _is_alike(line: Mapping[str, str]) -> bool:
-    """True where prompts and answers are all of one length: whole multiples of a number, not the mean of a draw."""
-    return all(float(line[name] or 1) % _ALIKE_TOKENS == 0 for name in ("isl", "osl"))
+def _has_same_lengths(line: Mapping[str, str]) -> bool:
+    """Whether all prompts and answers have one length: multiples of 128 are not the mean of random lengths."""
+    return all(float(line[name] or 1) % _LENGTH_STEP == 0 for name in ("isl", "osl"))
 
 
 def _resident_bytes(replica: ReplicaModel) -> float:
-    """Weights over all GPUs; embeddings lie there too, though no step reads all of them."""
+    """Return the bytes of weights over all GPUs, including embeddings, which no step reads completely."""
     return replica.weights_bytes() + replica.shape.head_parameters * 2
 
 
 def _smallest_that_fits(replica: ReplicaModel, gpus: int, *, is_data_parallel: bool) -> ReplicaModel:
-    room = usable_bytes(replica.gpu) * _UTILIZATION * _ROOM
+    room = usable_bytes(replica.gpu) * _UTILIZATION * _WEIGHTS_SHARE
     ranks = next((n for n in (1, 2, 4, 8, 16) if _resident_bytes(replica) / n < room), 16)
     ranks = min(ranks, gpus)
     if is_data_parallel:
@@ -265,12 +265,12 @@ def _smallest_that_fits(replica: ReplicaModel, gpus: int, *, is_data_parallel: b
 
 
 def alike(row: Row) -> set[str]:
-    """Ids of models that the time model cannot tell from a row's: its own, and the catalogue's of the same shape."""
+    """Return the ids of all models with the shape of a row's model."""
     return {row.model_id} | {name for name in load_models() if _shape(name) == row.replica.shape}
 
 
 def gpu_named(name: str) -> Gpu | None:
-    """The GPU that a measurement means; None where it is not in the catalogue."""
+    """Return the GPU of a measurement; None if it is not in the catalogue."""
     if name == "GH200-96":  # an H100 with more and faster memory; NVIDIA GH200 data sheet, read 2026-11-20
         change = {"id": name, "usable_mib": 97_871, "memory_bandwidth_gb_s": 4000.0}
         return load_gpus()["H100-80GB-SXM"].model_copy(update=change)
@@ -290,7 +290,7 @@ def _shape(name: str) -> Shape | None:
     if model is not None:
         try:
             return Shape.of(model) if model.arch.layers and model.arch.kv_heads else None
-        except InputError:  # a cache that nobody could hold the arithmetic against
+        except InputError:  # no published measurement of this cache
             return None
     if not other:
         return None

@@ -11,7 +11,7 @@ import pytest
 
 from bench import sizing
 from bench.sized import peer
-from bench.sized.errors import bands, foretold
+from bench.sized.errors import bands, predict
 from bench.sized.parallelism import read_choices
 from bench.sized.rows import read_rows
 from sovctl.engine.sizing.performance.calibration import Evidence, load_calibration
@@ -72,7 +72,7 @@ def test_the_gpu_with_most_rows_does_not_speak_for_all(tmp_path: Path) -> None:
     computed = row.computed(CONSTANT)
     many = [replace(row, id=f"many-{n}", measured=computed) for n in range(90)]
     other = replace(row, gpu="other", measured={name: 2 * value for name, value in computed.items()})
-    said = foretold([*many, *(replace(other, id=f"other-{n}") for n in range(9))], CONSTANT)
+    said = predict([*many, *(replace(other, id=f"other-{n}") for n in range(9))], CONSTANT)
     assert bands(said)["closed"]["itl"].p90 == 1
     assert bands(said, lambda row: row.gpu)["closed"]["itl"].p90 == 2
 
@@ -85,7 +85,7 @@ def test_a_band_may_borrow_from_other_regimes(tmp_path: Path) -> None:
         for row, times in ((closed, 1.0), (offline, 2.0))
         for n in range(50)
     ]
-    said = foretold(rows, CONSTANT)
+    said = predict(rows, CONSTANT)
     assert bands(said)["closed"]["throughput"].p90 == pytest.approx(1)
     lent = bands(said, borrowed=0.5)
     assert lent["closed"]["throughput"].p90 == pytest.approx(2)
@@ -151,8 +151,8 @@ def test_what_the_peer_answered_is_not_asked_again(tmp_path: Path, monkeypatch: 
         (True, 11.9, 80.0, 80.0, []),
         (True, 12.1, 80.0, 80.0, ["median"]),
         (False, 14.9, 44.9, 72.0, []),
-        (False, 12.1, 45.1, 80.0, ["one error in ten"]),
-        (False, 15.1, 45.1, 71.0, ["median", "one error in ten", "in the band"]),
+        (False, 12.1, 45.1, 80.0, ["p90 of the error"]),
+        (False, 15.1, 45.1, 71.0, ["median", "p90 of the error", "in the band"]),
         (True, 5.0, 10.0, 89.0, ["in the band"]),
     ],
 )
