@@ -43,7 +43,7 @@ class Authority:
         self.certificate_file = folder / "ca.pem"
 
     def ensure(self, *, now: datetime) -> None:
-        """Create the root if there is none, or if its key does not match after a crash."""
+        """Create the root if absent, or if its key does not match after a crash."""
         key_file = self.folder / "ca.key"
         if self.has_root():
             return
@@ -162,7 +162,7 @@ def _builder(
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))  # for nodes whose clock is behind
+        .not_valid_before(now - timedelta(hours=1))  # for nodes with a slow clock
         .not_valid_after(last)
     )
 

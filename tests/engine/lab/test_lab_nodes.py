@@ -281,6 +281,6 @@ def test_an_up_that_was_killed_is_cleaned_by_down(own_lab: OwnLab, tmp_path: Pat
 def test_a_crashed_lab_is_cleaned_and_built_anew_by_up(own_lab: OwnLab) -> None:
     own_lab.on("n2", "touch lost")
     own_lab.lab.record_file.unlink()
-    assert "cleaning what an earlier lab left" in own_lab.up()
+    assert "removing the remains of an earlier lab" in own_lab.up()
     assert status.status_of(own_lab.lab).is_up
     assert own_lab.on("n2", "ls") == ""
