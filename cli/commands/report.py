@@ -41,7 +41,7 @@ def register(app: typer.Typer) -> None:
 
         site_file = site or Path("site.yaml")
         site_file = site_file / "site.yaml" if site_file.is_dir() else site_file
-        paths = SiteState.beside(site_file, state)
+        paths = SiteState.of_site(site_file, state)
         subject, packs = None, ["nist-800-53-moderate"]
         if site or state is None:  # with --state alone, ignore a site.yaml in the working folder
             spec = spec_file.load(site_file).spec

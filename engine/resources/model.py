@@ -77,9 +77,9 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     # A link or an unreadable file has no time in the facts, so it counts as changed.
     there = {name: facts.files.get(f"{folder}/{name}", {}) for name in known}
     changed = [name for name, noted in known.items() if (there[name].get("size"), there[name].get("mtime_ns")) != noted]
-    ours = {f"{folder}/{name}" for name in (*known, "MANIFEST", ".verified")}
-    strays = [path.removeprefix(f"{folder}/") for path in facts.files if path.startswith(f"{folder}/")]
-    changed += [name for name in strays if f"{folder}/{name}" not in ours]  # vLLM could load them
+    known_paths = {f"{folder}/{name}" for name in (*known, "MANIFEST", ".verified")}
+    present = [path.removeprefix(f"{folder}/") for path in facts.files if path.startswith(f"{folder}/")]
+    changed += [name for name in present if f"{folder}/{name}" not in known_paths]  # vLLM could load them
     return {"manifest_sha256": manifest, "changed_files": sorted(changed)}
 
 

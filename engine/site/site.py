@@ -55,7 +55,7 @@ class Site:
         if touches_nodes:
             netns.enter(loaded.spec.access.network_namespace)
             check_files(loaded)
-        return cls(loaded, SiteState.beside(path, state))
+        return cls(loaded, SiteState.of_site(path, state))
 
     def plan_key(self) -> SigningKey:
         """Return the key that signs plan files; create it if absent."""

@@ -45,7 +45,7 @@ class SiteState:
         self.ssh = root / "ssh"
 
     @classmethod
-    def beside(cls, site_file: Path, state: Path | None = None) -> SiteState:
+    def of_site(cls, site_file: Path, state: Path | None = None) -> SiteState:
         """Return the state next to `site_file`, or in the folder `state` if given."""
         return cls(state if state is not None else site_file.resolve().parent / ".sovctl")
 

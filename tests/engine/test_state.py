@@ -59,5 +59,5 @@ def test_the_state_folder_is_closed_to_others(tmp_path: Path) -> None:
 
 def test_the_state_lies_beside_the_site_unless_told_otherwise(tmp_path: Path) -> None:
     site = tmp_path / "site.yaml"
-    assert SiteState.beside(site).root == tmp_path / ".sovctl"
-    assert SiteState.beside(site, tmp_path / "x").plan_file == tmp_path / "x" / "plans" / "plan.json"
+    assert SiteState.of_site(site).root == tmp_path / ".sovctl"
+    assert SiteState.of_site(site, tmp_path / "x").plan_file == tmp_path / "x" / "plans" / "plan.json"
