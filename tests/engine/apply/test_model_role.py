@@ -69,7 +69,7 @@ def test_a_manifest_that_leads_out_of_the_folder_is_refused(
     store = tmp_path / "store"
     store.mkdir()
     [message] = fetch(store, mirror, f"{sha256_hex('{}')}  config.json\n{sha256_hex('x')}  {name}\n")
-    assert "expected lines of `sha256  path` inside the model's folder" in message
+    assert "a line of the model's MANIFEST is not `sha256  path`" in message
     assert lying(store) == set()
 
 
