@@ -29,7 +29,7 @@ from ..domain.errors import Code, Refused
 from ..exchange.attempt import Attempt
 from ..settings import HandoffSettings
 from ..surfaces import SURFACES
-from ..surfaces.handed_over import ReplacementAnswer
+from ..surfaces.answers.replacement_answer import ReplacementAnswer
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..tokens.conversation import Conversation

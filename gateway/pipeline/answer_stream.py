@@ -3,7 +3,7 @@ record before the final event.
 
 Without release checks, events are written to the client's connection in the callback that reads the upstream's. The
 task of the request wakes only for the end, for a failure, and when the client reads more slowly than the model writes.
-A withheld answer ends the stream with its replacement; see `surfaces.handed_over`.
+A withheld answer ends the stream with its replacement; see `surfaces.answers.replacement_answer`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..release.gated_stream import gated
 from ..release.stream import StreamGate
 from ..release.verdict import AnswerWithheld
 from ..surfaces import Restoration
-from ..surfaces.handed_over import ReplacementAnswer
+from ..surfaces.answers.replacement_answer import ReplacementAnswer
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..tokens.hmac_key import Digest

@@ -21,7 +21,7 @@ from ..release.whole import release_whole
 from ..settings import Limits
 from ..settings.release import OnFailure
 from ..surfaces import Restoration
-from ..surfaces.handed_over import Ending, ReplacementAnswer
+from ..surfaces.answers.replacement_answer import Ending, ReplacementAnswer
 from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import span
 from ..tokens.restore import Issued, RestoreBounds

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from ..body.sse import END_OF_EVENT, Framer, event
 from ..quota.need import may_tell_usage
 from ..surfaces import EventStream
-from ..surfaces.answer_json import without_lone_surrogates
+from ..surfaces.answers.answer_json import without_lone_surrogates
 
 
 class RestoredEvents:

@@ -21,7 +21,7 @@ from ..detect.clean_text_cache import Finder
 from ..detect.findings.finding import Finding
 from ..settings import GatewaySettings
 from ..settings.release import IdentifierAction, OnFailure, ReleaseSettings
-from ..surfaces.model_strings import ModelString, Voice
+from ..surfaces.answers.model_strings import ModelString, Voice
 from ..telemetry import log
 from . import citations, forbidden, identifiers, schema
 from .asked import AskedSchemas, asked_schemas

@@ -7,7 +7,7 @@ heard.texts()      # ["It costs 4 %."]
 
 from __future__ import annotations
 
-from ..surfaces.model_strings import Channel, ModelString
+from ..surfaces.answers.model_strings import Channel, ModelString
 
 _MOST_CHARACTERS = 100_000  # as long as the longest transcript; what comes after is not kept
 

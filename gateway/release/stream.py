@@ -23,7 +23,7 @@ from typing import Any
 import orjson
 
 from ..surfaces import Surface
-from ..surfaces.model_strings import Channel, ModelString
+from ..surfaces.answers.model_strings import Channel, ModelString
 from .judge import Growing, ReleaseCheckRun, Unit
 from .model_text import ModelText
 from .verdict import AnswerWithheld

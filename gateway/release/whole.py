@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..surfaces import Surface
-from ..surfaces.model_strings import Channel, ModelString
+from ..surfaces.answers.model_strings import Channel, ModelString
 from .judge import ReleaseCheckRun
 
 

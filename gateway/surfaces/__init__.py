@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from .answers.restoration import Restoration
 from .audio import Transcriptions, Translations
 from .chat import ChatBatch, ChatCompletions
 from .completions import Completions
@@ -9,7 +10,6 @@ from .embeddings import Embeddings
 from .messages import CountTokens, Messages
 from .ranking import Rerank, Score
 from .responses import Responses
-from .restoration import Restoration
 from .surface import EventStream, Surface
 from .tokenization import Detokenize, Tokenize
 

@@ -18,12 +18,12 @@ from ..body.sse import DONE, event
 from ..domain.errors import Code, Refused, UpstreamFailed
 from ..domain.obstacles import Obstacle
 from ..settings import SurfaceName
-from .answer_json import loaded, read_json
-from .captions import Captions
-from .fields import Fields
-from .model_name import ModelName
-from .model_strings import Added, ModelString, Voice, added_to_choices, model_strings
-from .restoration import Restoration
+from .answers.answer_json import loaded, read_json
+from .answers.captions import Captions
+from .answers.fields import Fields
+from .answers.model_name import ModelName
+from .answers.model_strings import Added, ModelString, Voice, added_to_choices, model_strings
+from .answers.restoration import Restoration
 from .surface import EventStream, Surface
 
 _FIELDS = Fields(

@@ -9,11 +9,11 @@ from ..body.json_texts import Path
 from ..domain.errors import Code, Refused
 from ..domain.obstacles import Obstacle
 from ..settings import SurfaceName
-from .choices import ChoiceStream
-from .fields import Fields
-from .handed_over import ChoicesEnding, Ending
-from .model_strings import Added, added_to_choices
-from .restoration import Restoration
+from .answers.fields import Fields
+from .answers.model_strings import Added, added_to_choices
+from .answers.replacement_answer import ChoicesEnding, Ending
+from .answers.restoration import Restoration
+from .streams.choices import ChoiceStream
 from .surface import EventStream, Surface, is_objects
 
 FIELDS = Fields(

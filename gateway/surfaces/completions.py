@@ -9,11 +9,11 @@ from ..body.json_texts import Path
 from ..domain.errors import Code, Refused
 from ..domain.obstacles import Obstacle
 from ..settings import SurfaceName
+from .answers.model_strings import Added, added_to_choices
+from .answers.replacement_answer import ChoicesEnding, Ending
+from .answers.restoration import Restoration
 from .chat import FIELDS, asks_for_json, choices_in
-from .choices import ChoiceStream
-from .handed_over import ChoicesEnding, Ending
-from .model_strings import Added, added_to_choices
-from .restoration import Restoration
+from .streams.choices import ChoiceStream
 from .surface import EventStream, Surface
 
 

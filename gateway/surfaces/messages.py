@@ -18,11 +18,11 @@ from ..body.json_texts import Path
 from ..domain.errors import Code, Refused, UpstreamFailed, sovctl_fields, status_and_message
 from ..domain.obstacles import Obstacle
 from ..settings import SurfaceName
-from .fields import Fields
-from .handed_over import Ending, MessageEnding
-from .message_stream import MessageStream
-from .model_strings import Added, added_to_message
-from .restoration import Restoration
+from .answers.fields import Fields
+from .answers.model_strings import Added, added_to_message
+from .answers.replacement_answer import Ending, MessageEnding
+from .answers.restoration import Restoration
+from .streams.message_stream import MessageStream
 from .surface import EventStream, Surface, is_objects
 
 FIELDS = Fields(

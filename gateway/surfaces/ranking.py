@@ -9,9 +9,9 @@ from ..body.json_texts import Path
 from ..domain.errors import Code, Refused
 from ..domain.obstacles import Obstacle
 from ..settings import SurfaceName
+from .answers.fields import Fields
 from .chat import PARTS
 from .completions import has_tokens
-from .fields import Fields
 from .surface import Surface
 
 # The two sides of a comparison, in the field names of vLLM (docs of 0.32, "Score API"; read 2026-11).

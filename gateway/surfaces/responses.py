@@ -17,11 +17,11 @@ from ..body.json_texts import Path
 from ..domain.errors import Code, Refused, UpstreamFailed
 from ..domain.obstacles import Obstacle
 from ..settings import SurfaceName
-from .fields import Fields
-from .handed_over import Ending, ResponseEnding
-from .model_strings import Added, added_to_response
-from .response_stream import ResponseStream
-from .restoration import Restoration
+from .answers.fields import Fields
+from .answers.model_strings import Added, added_to_response
+from .answers.replacement_answer import Ending, ResponseEnding
+from .answers.restoration import Restoration
+from .streams.response_stream import ResponseStream
 from .surface import EventStream, Surface, is_objects
 
 FIELDS = Fields(

@@ -20,11 +20,11 @@ from ..body.json_texts import Path
 from ..domain.errors import Code, Refused, UpstreamFailed, error_body
 from ..domain.obstacles import Obstacle
 from ..settings import SurfaceName
-from .answer_json import loaded, read_json
-from .fields import Fields, restored
-from .handed_over import Ending
-from .model_strings import Added, ModelString, model_strings
-from .restoration import Restoration
+from .answers.answer_json import loaded, read_json
+from .answers.fields import Fields, restored
+from .answers.model_strings import Added, ModelString, model_strings
+from .answers.replacement_answer import Ending
+from .answers.restoration import Restoration
 
 
 class EventStream(Protocol):

@@ -9,8 +9,8 @@ from ..body.json_texts import Path
 from ..domain.errors import Code, Refused, UpstreamFailed
 from ..domain.obstacles import Obstacle
 from ..settings import SurfaceName
+from .answers.restoration import Restoration
 from .chat import PARTS
-from .restoration import Restoration
 from .surface import Surface, is_objects
 
 

@@ -38,7 +38,7 @@ BOUNDED = {
     "sovctl.gateway.release.citations._GROUPED": "matched once at the beginning of one token",
     "sovctl.gateway.release.sentences._BEGUN_FENCE": "matched once at the beginning of a sentence",
     "sovctl.gateway.release.sentences._LAST_WORD": "reads the few characters before a full stop",
-    "sovctl.gateway.surfaces.captions._TIMES": "matched once at the beginning of a line",
+    "sovctl.gateway.surfaces.answers.captions._TIMES": "matched once at the beginning of a line",
     "sovctl.gateway.body.embedded_files._TEXT_TYPE": "matches one media type",
 }
 

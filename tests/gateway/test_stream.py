@@ -15,7 +15,7 @@ from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces import SURFACES, Restoration
 from sovctl.gateway.surfaces.chat import FIELDS
-from sovctl.gateway.surfaces.choices import ChoiceStream
+from sovctl.gateway.surfaces.streams.choices import ChoiceStream
 from sovctl.gateway.tokens.restore import RestoreCounts
 from sovctl.gateway.tokens.token import TokenIssuer
 

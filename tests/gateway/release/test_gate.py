@@ -12,7 +12,7 @@ from release_givens import BODY, CHAT, IBAN, OTHER_IBAN, chunk, content, events,
 from examples import examples
 from sovctl.gateway.release.stream import StreamGate
 from sovctl.gateway.surfaces import SURFACES, Surface
-from sovctl.gateway.surfaces.model_strings import Voice
+from sovctl.gateway.surfaces.answers.model_strings import Voice
 
 MASK = {"identifiers": {"default": "mask"}}
 CITED = {"citations": {"on_failure": "refuse"}}

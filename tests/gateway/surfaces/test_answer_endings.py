@@ -9,7 +9,13 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.surfaces.handed_over import ChoicesEnding, Ending, MessageEnding, ReplacementAnswer, ResponseEnding
+from sovctl.gateway.surfaces.answers.replacement_answer import (
+    ChoicesEnding,
+    Ending,
+    MessageEnding,
+    ReplacementAnswer,
+    ResponseEnding,
+)
 
 INSTEAD = ReplacementAnswer("ho-" + "1" * 32, "A person looks at it.", "assistant", "r" * 32, 1_790_000_000)
 

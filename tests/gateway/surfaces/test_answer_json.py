@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.pipeline.restored_events import RestoredEvents
 from sovctl.gateway.surfaces import SURFACES, Restoration
-from sovctl.gateway.surfaces.answer_json import read_json, without_lone_surrogates
+from sovctl.gateway.surfaces.answers.answer_json import read_json, without_lone_surrogates
 from sovctl.gateway.tokens.restore import RestoreCounts
 
 HALF, WHOLE = "\ud83d", "\U0001f600"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.surfaces.captions import Captions
+from sovctl.gateway.surfaces.answers.captions import Captions
 
 SRT = (
     "1\r\n00:00:00,000 --> 00:00:01,500\r\nGood morning,\r\n4111\r\n\r\n2\r\n00:00:01,500 --> 00:00:02,000\r\nAnna.\r\n"

@@ -15,10 +15,10 @@ from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.errors import UpstreamFailed
 from sovctl.gateway.surfaces import Restoration
 from sovctl.gateway.surfaces.chat import FIELDS
-from sovctl.gateway.surfaces.choices import ChoiceStream
-from sovctl.gateway.surfaces.event_form import EventForms
-from sovctl.gateway.surfaces.message_stream import MessageStream
 from sovctl.gateway.surfaces.messages import FIELDS as MESSAGE_FIELDS
+from sovctl.gateway.surfaces.streams.choices import ChoiceStream
+from sovctl.gateway.surfaces.streams.event_form import EventForms
+from sovctl.gateway.surfaces.streams.message_stream import MessageStream
 from sovctl.gateway.tokens.restore import RestoreCounts
 from sovctl.gateway.tokens.token import TokenIssuer
 

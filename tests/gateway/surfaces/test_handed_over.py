@@ -13,7 +13,7 @@ import pytest
 from surface_givens import API_KEY
 
 from sovctl.gateway.surfaces import SURFACES
-from sovctl.gateway.surfaces.handed_over import ReplacementAnswer
+from sovctl.gateway.surfaces.answers.replacement_answer import ReplacementAnswer
 
 PHRASES = "insider trading\n"
 GOOD, BAD = "This is a good sentence. ", "Now we turn to insider trading."

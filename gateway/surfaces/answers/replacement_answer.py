@@ -20,7 +20,7 @@ from typing import Any
 
 import orjson
 
-from ..body.sse import DONE, event
+from ...body.sse import DONE, event
 
 
 @dataclass(frozen=True, slots=True)

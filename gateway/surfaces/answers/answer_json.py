@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from ..domain.errors import UpstreamFailed
+from ...domain.errors import UpstreamFailed
 
 _LEVELS_WRITTEN = 254  # levels of nesting: orjson reads 1,024 and writes 254 (3.11, measured 2026-11)
 # Whole escapes, which JSON has in strings only. Those outside the group are lone surrogates.

@@ -16,13 +16,13 @@ from typing import Any
 
 import orjson
 
-from ..body.sse import DONE
-from ..domain.errors import UPSTREAM_ERROR, UpstreamFailed
-from ..tokens.restore import Restorer
-from .answer_json import read_json
-from .fields import Fields, restored
-from .model_name import ModelName
-from .restoration import Restoration
+from ...body.sse import DONE
+from ...domain.errors import UPSTREAM_ERROR, UpstreamFailed
+from ...tokens.restore import Restorer
+from ..answers.answer_json import read_json
+from ..answers.fields import Fields, restored
+from ..answers.model_name import ModelName
+from ..answers.restoration import Restoration
 
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 _BINARY = frozenset({"response.audio.delta"})

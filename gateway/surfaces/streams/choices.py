@@ -15,14 +15,14 @@ from typing import Any, Literal
 
 import orjson
 
-from ..body.sse import DONE, event
-from ..domain.errors import UpstreamFailed
-from ..tokens.restore import Restorer
-from .answer_json import read_json
+from ...body.sse import DONE, event
+from ...domain.errors import UpstreamFailed
+from ...tokens.restore import Restorer
+from ..answers.answer_json import read_json
+from ..answers.fields import Fields, restored
+from ..answers.model_name import ModelName
+from ..answers.restoration import Restoration
 from .event_form import EventForms
-from .fields import Fields, restored
-from .model_name import ModelName
-from .restoration import Restoration
 
 _WHOLE = frozenset({"name"})  # not split over events: a function's name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..tokens.restore import Issued, RestoreCounts, Restorer
+from ...tokens.restore import Issued, RestoreCounts, Restorer
 
 _NOTHING: Mapping[str, Any] = {}
 

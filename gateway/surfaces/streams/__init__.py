@@ -1,0 +1,1 @@
+"""Streamed answers: restores tokens in the events of each API."""
