@@ -8,13 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from documented_commands import COMMAND_PAGES as PAGES
+from documented_commands import typed
 
 from sovctl.cli import documentation as reference
 from sovctl.cli.main import COMMANDS
 from sovctl.support.errors import ExitCode, InputError
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(set((ROOT / "docs" / "commands").glob("*.md")) - {ROOT / "docs/commands/README.md"})
 COMMANDS_BY_WORDS = reference.commands()
 
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -97,12 +98,6 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
         if not file.exists() or (anchor and file.suffix == ".md" and anchor not in anchors(file)):
             broken.append(target)
     assert not broken
-
-
-def typed(page: Path) -> list[str]:
-    """Every `sovctl ...` that a page tells people to type."""
-    lines = re.findall(r"(?:^ {4}|^)(?:\w*\$ +)?(?:\S*/)?(sovctl [^#\n]+)", page.read_text(), re.MULTILINE)
-    return [line.strip() for line in lines if not line.startswith("sovctl:")]
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.stem)

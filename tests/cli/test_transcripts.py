@@ -9,7 +9,7 @@ from transcript import run_transcript
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
 
-# What the road promises to answer clearly (issue 2), and the transcript that holds it to that.
+# Errors that every command must answer clearly, and the transcript that tests each of them.
 PROMISED = (
     "broken_yaml",
     "unknown_key",

@@ -10,7 +10,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from road_site import RoadSite, ended, wait_for
+from lab_site import LabSite, ended, wait_for
 
 from sovctl.support.errors import ExitCode
 
@@ -26,7 +26,7 @@ def _more_clocks(values: dict[str, Any]) -> None:
 CHANGED = {f"{node}/{kind}" for node in ("n1", "n2", "s1") for kind in ("clock/chrony", "perimeter/firewall")}
 
 
-def test_a_killed_apply_is_finished_by_resume_and_not_by_another_apply(site: RoadSite) -> None:
+def test_a_killed_apply_is_finished_by_resume_and_not_by_another_apply(site: LabSite) -> None:
     with site.edited(_more_clocks):
         assert set(site.changes()) == CHANGED
         running = _apply_up_to_the_second_wave(site)
@@ -46,7 +46,7 @@ def test_a_killed_apply_is_finished_by_resume_and_not_by_another_apply(site: Roa
         assert site.changes() == {}
 
 
-def test_ctrl_c_ends_an_apply_with_130_and_resume_finishes_it(site: RoadSite) -> None:
+def test_ctrl_c_ends_an_apply_with_130_and_resume_finishes_it(site: LabSite) -> None:
     assert set(site.changes()) == CHANGED
     running = _apply_up_to_the_second_wave(site)
     running.send_signal(signal.SIGINT)
@@ -59,7 +59,7 @@ def test_ctrl_c_ends_an_apply_with_130_and_resume_finishes_it(site: RoadSite) ->
     assert site.changes() == {}
 
 
-def _apply_up_to_the_second_wave(site: RoadSite) -> subprocess.Popen[str]:
+def _apply_up_to_the_second_wave(site: LabSite) -> subprocess.Popen[str]:
     """An apply that has proven its canary and begins to change the nodes after it."""
     earlier = site.newest_journal()
     running = site.start("apply", str(site.file), "--yes")
@@ -75,5 +75,5 @@ def _apply_up_to_the_second_wave(site: RoadSite) -> subprocess.Popen[str]:
     return running
 
 
-def _apply_again(site: RoadSite) -> int:
+def _apply_again(site: LabSite) -> int:
     return site.run("apply", str(site.file), "--yes").returncode

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from road_site import EMAIL, IBAN, SENT, RoadSite
+from lab_site import EMAIL, IBAN, SENT, LabSite
 
 from sovctl.support.errors import ExitCode
 
@@ -14,14 +14,14 @@ pytestmark = pytest.mark.lab
 
 
 @pytest.fixture(scope="module")
-def reported(site: RoadSite) -> RoadSite:
+def reported(site: LabSite) -> LabSite:
     """The site with a verify run and a report of it."""
     site.run_json("verify", str(site.file), "--check", "perimeter.*", "--check", "software.*")
     site.succeed("report", str(site.file))
     return site
 
 
-def test_report_and_ledger_verify(reported: RoadSite) -> None:
+def test_report_and_ledger_verify(reported: LabSite) -> None:
     done = reported.succeed("audit", "verify", str(reported.state))
     assert "OK: no findings" in done.stdout
 
@@ -39,7 +39,7 @@ def _report(state: Path) -> Path:
 
 
 @pytest.mark.parametrize("file", [_ledger, _evidence, _report], ids=["ledger", "raw-evidence", "report"])
-def test_a_flipped_byte_is_found(reported: RoadSite, tmp_path: Path, file: Callable[[Path], Path]) -> None:
+def test_a_flipped_byte_is_found(reported: LabSite, tmp_path: Path, file: Callable[[Path], Path]) -> None:
     state = reported.copy_state(tmp_path / "state")
     assert reported.run("audit", "verify", str(state)).returncode == ExitCode.OK
     damaged = file(state)
@@ -51,7 +51,7 @@ def test_a_flipped_byte_is_found(reported: RoadSite, tmp_path: Path, file: Calla
     assert "FINDING" in done.stdout
 
 
-def test_a_cut_tail_is_found_against_a_kept_checkpoint(reported: RoadSite, tmp_path: Path) -> None:
+def test_a_cut_tail_is_found_against_a_kept_checkpoint(reported: LabSite, tmp_path: Path) -> None:
     """An older copy of the ledger is whole in itself; only what somebody kept elsewhere shows that it ends early."""
     older = reported.copy_state(tmp_path / "older")
     reported.run_json("verify", str(reported.file), "--node", "n2", "--check", "perimeter.default-drop")
@@ -64,7 +64,7 @@ def test_a_cut_tail_is_found_against_a_kept_checkpoint(reported: RoadSite, tmp_p
     assert "FINDING" in done.stdout
 
 
-def test_raw_values_are_kept_nowhere_and_the_search_would_find_them(reported: RoadSite) -> None:
+def test_raw_values_are_kept_nowhere_and_the_search_would_find_them(reported: LabSite) -> None:
     """Chats went by cloud and by pool, and failed in several ways, before this looks at everything that is kept."""
     assert reported.chat("assistant", SENT, stream=True) == {"text": SENT, "route": "cloud"}
     places = reported.searched([IBAN, EMAIL])

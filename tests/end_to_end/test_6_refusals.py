@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from road_site import Answer, RoadSite
+from lab_site import Answer, LabSite
 
 from sovctl.support.errors import ExitCode
 
@@ -18,7 +18,7 @@ NOWHERE = "10.77.0.99"
 """An address of the lab's network that no machine has."""
 
 
-def _plan_of(site: RoadSite, variant: Path, tmp_path: Path) -> Answer:
+def _plan_of(site: LabSite, variant: Path, tmp_path: Path) -> Answer:
     """A plan of a variant, with a copy of the state."""
     state = site.copy_state(tmp_path / "state")
     saved = (state / "plans" / "plan.json").read_bytes()
@@ -28,14 +28,14 @@ def _plan_of(site: RoadSite, variant: Path, tmp_path: Path) -> Answer:
     return done
 
 
-def test_a_plan_names_the_node_that_does_not_answer(site: RoadSite, tmp_path: Path) -> None:
+def test_a_plan_names_the_node_that_does_not_answer(site: LabSite, tmp_path: Path) -> None:
     with site.variant(lambda values: _move(values, "n2", NOWHERE)) as variant:
         done = _plan_of(site, variant, tmp_path)
     assert done.returncode == ExitCode.UNREACHABLE
     assert f"1 of 3 nodes cannot be observed: n2 ({NOWHERE})" in done.stderr
 
 
-def test_a_key_that_nodes_do_not_know_is_refused_by_name(site: RoadSite, tmp_path: Path) -> None:
+def test_a_key_that_nodes_do_not_know_is_refused_by_name(site: LabSite, tmp_path: Path) -> None:
     key = tmp_path / "stranger"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     with site.variant(lambda values: values["access"].update(key_file=str(key))) as variant:
@@ -45,7 +45,7 @@ def test_a_key_that_nodes_do_not_know_is_refused_by_name(site: RoadSite, tmp_pat
     assert "access.key_file" in done.stderr
 
 
-def test_a_node_with_another_host_key_is_not_spoken_to(site: RoadSite, tmp_path: Path) -> None:
+def test_a_node_with_another_host_key_is_not_spoken_to(site: LabSite, tmp_path: Path) -> None:
     lines = (site.folder / "access" / "known_hosts").read_text().splitlines()
     keys = [line.split(" ", 1)[1] for line in lines]
     swapped = tmp_path / "known_hosts"
@@ -59,7 +59,7 @@ def test_a_node_with_another_host_key_is_not_spoken_to(site: RoadSite, tmp_path:
     assert "access.known_hosts_file" in done.stderr
 
 
-def test_a_plan_that_no_longer_holds_changes_nothing(site: RoadSite) -> None:
+def test_a_plan_that_no_longer_holds_changes_nothing(site: LabSite) -> None:
     """Two things moved: one the plan names, one it does not. Neither is touched."""
     limits = "/etc/security/limits.d/90-sovctl.conf"
     site.on("n2", f"echo '# by hand' | sudo tee -a {limits} >/dev/null")
@@ -78,7 +78,7 @@ def test_a_plan_that_no_longer_holds_changes_nothing(site: RoadSite) -> None:
         site.mend()
 
 
-def test_an_altered_plan_is_not_carried_out(site: RoadSite) -> None:
+def test_an_altered_plan_is_not_carried_out(site: LabSite) -> None:
     path = site.state / "plans" / "plan.json"
     genuine = path.read_bytes()
     altered = json.loads(genuine)
@@ -90,7 +90,7 @@ def test_an_altered_plan_is_not_carried_out(site: RoadSite) -> None:
     assert "altered" in done.stderr
 
 
-def test_a_changed_site_description_needs_a_new_plan(site: RoadSite) -> None:
+def test_a_changed_site_description_needs_a_new_plan(site: LabSite) -> None:
     with site.edited(lambda values: values["gateway"].update(vault={"ttl_s": 7200})):
         done = site.run("apply", str(site.file), "--yes")
     assert done.returncode == ExitCode.STALE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from road_site import POOL_LIMIT_S, POOL_UNIT, SENT, RoadSite, wait_for
+from lab_site import POOL_LIMIT_S, POOL_UNIT, SENT, LabSite, wait_for
 
 pytestmark = pytest.mark.lab
 
@@ -24,7 +24,7 @@ HEALTH = (
 )
 
 
-def test_a_rank_that_hangs_is_seen_by_the_probe_alone_and_all_ranks_start_again(site: RoadSite) -> None:
+def test_a_rank_that_hangs_is_seen_by_the_probe_alone_and_all_ranks_start_again(site: LabSite) -> None:
     site.wait_for_pool()
     before = site.workers()
     site.on("n1", f"sudo systemctl start {PROBE_UNIT}")  # it answers now, so that a failure counts
@@ -47,7 +47,7 @@ def test_a_rank_that_hangs_is_seen_by_the_probe_alone_and_all_ranks_start_again(
     assert site.changes() == {}
 
 
-def test_nodes_that_were_booted_are_as_site_yaml_says(site: RoadSite) -> None:
+def test_nodes_that_were_booted_are_as_site_yaml_says(site: LabSite) -> None:
     """A GPU node and the gateway's: firewall, services, pool and gateway come back by themselves."""
     boots = {node: _boot(site, node) for node in ("n1", "s1")}
     for node in boots:
@@ -61,10 +61,10 @@ def test_nodes_that_were_booted_are_as_site_yaml_says(site: RoadSite) -> None:
     assert site.chat("assistant", SENT, stream=True) == {"text": SENT, "route": "cloud"}
 
 
-def _boot(site: RoadSite, node: str) -> str:
+def _boot(site: LabSite, node: str) -> str:
     """Which start of the node this is."""
     return site.on(node, "cat /proc/sys/kernel/random/boot_id")
 
 
-def _is_booted(site: RoadSite, node: str, earlier: str) -> bool:
+def _is_booted(site: LabSite, node: str, earlier: str) -> bool:
     return site.answers(node) and _boot(site, node) != earlier

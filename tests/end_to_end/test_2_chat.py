@@ -1,11 +1,11 @@
-"""The gateway on the road: tokens outside, the client's own text inside, and what may not leave stays."""
+"""Chats through the gateway: tokens outside, the client's own text inside; other text is processed on-prem."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
-from road_site import EMAIL, IBAN, SENT, RoadSite
+from lab_site import EMAIL, IBAN, SENT, LabSite
 
 pytestmark = pytest.mark.lab
 
@@ -17,7 +17,7 @@ PIXEL = (
 
 
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
-def test_cloud_sees_tokens_and_client_gets_its_own_text(site: RoadSite, stream: bool) -> None:
+def test_cloud_sees_tokens_and_client_gets_its_own_text(site: LabSite, stream: bool) -> None:
     before = len(site.captured())
     answer = site.chat("assistant", SENT, stream=stream)
     assert answer == {"text": SENT, "route": "cloud"}
@@ -31,19 +31,19 @@ def test_cloud_sees_tokens_and_client_gets_its_own_text(site: RoadSite, stream: 
     assert "EMAIL_" in said
 
 
-def test_private_route_is_served_by_the_pool_and_nothing_leaves(site: RoadSite) -> None:
+def test_private_route_is_served_by_the_pool_and_nothing_leaves(site: LabSite) -> None:
     before = site.captured()
     assert site.chat("private", SENT, stream=True) == {"text": SENT, "route": "pool"}
     assert site.captured() == before
 
 
-def test_a_persons_name_stays_on_prem(site: RoadSite) -> None:
+def test_a_persons_name_stays_on_prem(site: LabSite) -> None:
     before = site.captured()
     assert site.chat("assistant", NAMED, stream=False) == {"text": NAMED, "route": "pool"}
     assert site.captured() == before
 
 
-def test_an_image_never_leaves(site: RoadSite) -> None:
+def test_an_image_never_leaves(site: LabSite) -> None:
     """The pool's model takes text alone, so it refuses; what counts is that nobody else was asked."""
     before = site.captured()
     image = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": PIXEL}}]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from road_site import POOL_LIMIT_S, POOL_UNIT, SENT, RoadSite, wait_for
+from lab_site import POOL_LIMIT_S, POOL_UNIT, SENT, LabSite, wait_for
 
 pytestmark = pytest.mark.lab
 
 PACKAGE, OTHER_VERSION = "nvidia-fabricmanager", "580.173.02-1"
 
 
-def test_a_killed_worker_takes_all_ranks_with_it_and_the_unit_starts_again(site: RoadSite) -> None:
+def test_a_killed_worker_takes_all_ranks_with_it_and_the_unit_starts_again(site: LabSite) -> None:
     before = site.workers()
     assert len(before) == 2, "expected one worker per GPU of tensor_parallel_size 2"
     restarts = int(site.unit("n1", POOL_UNIT, "NRestarts"))
@@ -21,7 +21,7 @@ def test_a_killed_worker_takes_all_ranks_with_it_and_the_unit_starts_again(site:
     assert len(site.workers()) == len(before)
 
 
-def test_three_things_broken_by_hand_are_exactly_what_plan_names_and_apply_mends(site: RoadSite) -> None:
+def test_three_things_broken_by_hand_are_exactly_what_plan_names_and_apply_mends(site: LabSite) -> None:
     site.on("n1", "sudo apt-get update -qq")
     site.on(
         "n1",
@@ -51,5 +51,5 @@ def test_three_things_broken_by_hand_are_exactly_what_plan_names_and_apply_mends
     assert site.chat("private", SENT, stream=True) == {"text": SENT, "route": "pool"}
 
 
-def _has_restarted(site: RoadSite, restarts: int) -> bool:
+def _has_restarted(site: LabSite, restarts: int) -> bool:
     return int(site.unit("n1", POOL_UNIT, "NRestarts")) > restarts

@@ -21,7 +21,7 @@ from sovctl.engine.lab.lifecycle import leak_search as search
 from sovctl.engine.lab.node.shell import ssh_command
 from sovctl.engine.lab.services import chat as client
 
-NAME = "sovroad"
+NAME = "sovtest"
 GATEWAY, GATEWAY_PORT = "10.77.0.21", 8443
 POOL_UNIT = "sovctl-pool-chat"
 POOL_LIMIT_S = 300.0  # a restart takes 25 s on two quiet cores; the rest is for a machine that does other things too
@@ -65,7 +65,7 @@ def wait_for(what: str, condition: Callable[[], bool], *, limit_s: float) -> Non
 
 
 @dataclass
-class RoadSite:
+class LabSite:
     """A lab of its own, planned and applied once by the commands.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from road_site import RoadSite
+from lab_site import LabSite
 
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.engine.plan.order import RESOURCE_TYPES
@@ -14,7 +14,7 @@ from sovctl.support.errors import ExitCode
 pytestmark = pytest.mark.lab
 
 
-def test_first_plan_names_every_kind_of_resource(site: RoadSite) -> None:
+def test_first_plan_names_every_kind_of_resource(site: LabSite) -> None:
     planned = site.first_plan["changes"]
     assert {change["kind"] for change in planned} == {kind.name for kind in RESOURCE_TYPES}
     assert {change["node"] for change in planned} == {"n1", "n2", "s1"}
@@ -22,7 +22,7 @@ def test_first_plan_names_every_kind_of_resource(site: RoadSite) -> None:
     assert site.first_plan["simulated"] is True
 
 
-def test_apply_ends_with_0_and_journal_and_ledger_have_it(site: RoadSite) -> None:
+def test_apply_ends_with_0_and_journal_and_ledger_have_it(site: LabSite) -> None:
     assert site.applied is not None
     assert site.applied.returncode == ExitCode.OK, site.applied.stderr
     events = site.journal()
@@ -38,7 +38,7 @@ def test_apply_ends_with_0_and_journal_and_ledger_have_it(site: RoadSite) -> Non
 
 @pytest.mark.parametrize(("node", "environment", "package"), [("n1", "vllm", "vllm"), ("s1", "gateway", "sovctl")])
 def test_no_service_compiles_its_own_code_at_every_start(
-    site: RoadSite, node: str, environment: str, package: str
+    site: LabSite, node: str, environment: str, package: str
 ) -> None:
     """They may not write there, so what is not compiled when the environment is built never will be."""
     folder = f"/opt/sovctl/{environment}/lib/python3*/site-packages/{package}"
@@ -48,16 +48,16 @@ def test_no_service_compiles_its_own_code_at_every_start(
     assert compiled >= 0.99 * sources  # a package may carry files that are no Python
 
 
-def test_second_plan_is_empty_and_exits_0(site: RoadSite) -> None:
+def test_second_plan_is_empty_and_exits_0(site: LabSite) -> None:
     assert _detailed(site) == (ExitCode.OK, [])
 
 
-def test_a_plan_with_a_change_exits_2(site: RoadSite) -> None:
+def test_a_plan_with_a_change_exits_2(site: LabSite) -> None:
     with site.edited(lambda values: values["gateway"].update(vault={"ttl_s": 7200})):
         assert _detailed(site) == (ExitCode.CHANGES, ["s1/gateway/gateway"])
 
 
-def _detailed(site: RoadSite) -> tuple[int, list[str]]:
+def _detailed(site: LabSite) -> tuple[int, list[str]]:
     """Exit code and ids of the changes of `sovctl plan --detailed-exitcode`."""
     done = site.run("plan", str(site.file), "--detailed-exitcode", "--json")
     return done.returncode, [change["id"] for change in json.loads(done.stdout)["changes"]]

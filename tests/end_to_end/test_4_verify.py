@@ -1,4 +1,4 @@
-"""Verify on the road: all passes on a whole site, what is broken FAILs by name, what cannot be seen is UNKNOWN."""
+"""Verify: all checks pass on a whole site, a broken part FAILs by name, an unmeasured one is UNKNOWN."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from road_site import NAME, RoadSite
+from lab_site import NAME, LabSite
 
 from sovctl.engine.checks.definitions.registry import CHECKS
 from sovctl.engine.lab.hardware.faults import fault_named
@@ -18,14 +18,14 @@ NOWHERE = "10.77.0.99"
 """An address of the lab's network that no machine has."""
 
 
-def test_every_check_passes_on_a_whole_site(site: RoadSite) -> None:
+def test_every_check_passes_on_a_whole_site(site: LabSite) -> None:
     found = site.run_json("verify", str(site.file))
     assert _blocking(found) == {}
     assert {result["check_id"] for result in found["results"]} == {check.id for check in CHECKS}
     assert all(result["simulated"] is True for result in found["results"])
 
 
-def test_a_link_that_goes_down_fails_exactly_the_nvlink_checks(site: RoadSite) -> None:
+def test_a_link_that_goes_down_fails_exactly_the_nvlink_checks(site: LabSite) -> None:
     site.succeed("lab", "fault", "n1", "nvlink-down", "--name", NAME)
     try:
         found = site.run_json("verify", str(site.file), "--node", "n1", accept=(ExitCode.FAILURE,))
@@ -37,7 +37,7 @@ def test_a_link_that_goes_down_fails_exactly_the_nvlink_checks(site: RoadSite) -
     assert set(again["counts"]) == {"PASS"}
 
 
-def test_a_flushed_ruleset_fails(site: RoadSite) -> None:
+def test_a_flushed_ruleset_fails(site: LabSite) -> None:
     site.on("n2", "sudo nft flush ruleset")
     try:
         found = site.run_json(
@@ -50,7 +50,7 @@ def test_a_flushed_ruleset_fails(site: RoadSite) -> None:
     assert set(again["counts"]) <= {"PASS", "N/A"}
 
 
-def test_an_unreachable_node_is_unknown(site: RoadSite, tmp_path: Path) -> None:
+def test_an_unreachable_node_is_unknown(site: LabSite, tmp_path: Path) -> None:
     state = site.copy_state(tmp_path / "state")
     with site.variant(lambda values: _move(values, "n2")) as variant:
         found = site.run_json("verify", str(variant), "--state", str(state), "--node", "n2", accept=(ExitCode.FAILURE,))

@@ -1,0 +1,72 @@
+"""Every command of README.md and docs/commands that needs nodes runs as shown, with the promised exit code."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+
+import pytest
+from documented_commands import IN_THE_LAB, ROOT
+from lab_site import COMMAND_LIMIT_S, NAME, LabSite, sovctl_command
+
+from sovctl.support.errors import ExitCode
+
+pytestmark = pytest.mark.lab
+
+# The fixture of this folder runs these two.
+_OF_THE_FIXTURE = {"sovctl lab up --directory lab-site", "sovctl lab down"}
+_RUN_ID = re.compile(r"20261121T101500Z-3fa9")
+_ORDER = ("README", "plan", "apply", "verify", "report", "audit", "lab")
+OTHER_EXITS = {"sovctl lab fabric -- ibqueryerrors": {ExitCode.OK, ExitCode.FAILURE}}  # FAILURE: it found errors
+
+
+def _lines() -> list[str]:
+    assert set(_ORDER) == set(IN_THE_LAB)
+    return [line for page in _ORDER for line in IN_THE_LAB[page] if line not in _OF_THE_FIXTURE]
+
+
+def _words(line: str, site: LabSite) -> list[str]:
+    """The arguments of a line, with the lab of these tests and a run that exists."""
+    runs = sorted(path.name for path in (site.state / "reports").glob("*") if path.is_dir())
+    words = shlex.split(_RUN_ID.sub(runs[-1], line) if runs else line)[1:]
+    words = [word.replace("~", str(site.folder)) for word in words]
+    if words[0] == "lab" and words[1] != "check":
+        at = words.index("--") if "--" in words else len(words)
+        words[at:at] = ["--name", NAME]
+    return words
+
+
+def test_commands_run_as_shown(site: LabSite) -> None:
+    before = {path.name for path in site.folder.iterdir()}
+    try:
+        for line in _lines():
+            if "kept/checkpoint" in line:
+                _keep_ledger_head(site)
+            done = subprocess.run(
+                sovctl_command(*_words(line, site)),
+                cwd=site.folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
+                input="yes\n",
+                capture_output=True,
+                text=True,
+                timeout=COMMAND_LIMIT_S,
+                check=False,
+            )
+            assert done.returncode in OTHER_EXITS.get(line, {ExitCode.OK}), f"{line}: {done.stdout}{done.stderr}"
+    finally:
+        site.succeed("lab", "fault", "n1", "--clear", "--name", NAME)
+        for name in {path.name for path in site.folder.iterdir()} - before:
+            path = site.folder / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        site.mend()
+
+
+def _keep_ledger_head(site: LabSite) -> None:
+    """Copy the checkpoint and the public key of the ledger, as an auditor keeps them."""
+    kept = site.folder / "kept"
+    kept.mkdir(exist_ok=True)
+    for folder, name in ((kept, "checkpoint"), (kept, "log.vkey"), (site.folder, "log.vkey")):
+        shutil.copy(site.state / "ledger" / name, folder / name)

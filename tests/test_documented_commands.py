@@ -1,0 +1,180 @@
+"""Every command of README.md and docs/commands that needs no nodes runs as shown, with the promised exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+import yaml
+from documented_commands import IN_THE_LAB, PAGES, ROOT, typed
+from waiting import until
+
+from sovctl.compliance.signing import load_or_create
+from sovctl.support.errors import ExitCode
+
+TIMEOUT_S = 120
+OTHER_EXITS = {
+    (
+        "README",
+        "sovctl plan my-site/site.yaml",
+    ): ExitCode.BAD_INPUT,  # the preset's access key is absent
+    ("validate", "sovctl validate site.yaml"): ExitCode.BAD_INPUT,  # the page shows two problems
+}
+OTHER_EXITS |= {
+    ("size", line): ExitCode.FAILURE for line in typed(PAGES["size"]) if "--what-if" in line
+}  # it does not fit
+ANSWERS = {"sovctl gateway vault erase --tenant retail --subject-file person.txt": "erase\n"}
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run one documented command in a folder. Paths below /etc/sovctl are the gateway's in the folder."""
+    words = shlex.split(command.replace("/etc/sovctl/gateway.yaml", "mine/gateway.yaml"))[1:]
+    if words[0] == "gateway" and words[1] in ("keys", "vault") and "--config" not in words:
+        words += ["--config", "mine/gateway.yaml"]  # the default is /etc/sovctl/gateway.yaml
+    return subprocess.run(
+        [sys.executable, "-m", "sovctl.cli", *words],
+        cwd=folder,
+        env={**os.environ, "HOME": str(folder), "PYTHONPATH": str(ROOT)},
+        input=ANSWERS.get(command, ""),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+
+
+def _bank(folder: Path) -> None:
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    for each in (ROOT / "examples" / "bank-hybrid").iterdir():
+        target = folder / each.name
+        shutil.copytree(each, target) if each.is_dir() else shutil.copy(each, target)
+
+
+def _bank_with_problems(folder: Path) -> None:
+    _bank(folder)
+    site = folder / "site.yaml"
+    site.write_text(site.read_text().replace("tensor_parallel_size:", "tensor_paralel_size:", 1))
+
+
+def _cloud_key(folder: Path) -> None:
+    _bank(folder)
+    (folder / "cloud.key").write_text("invented-key-of-the-cloud\n")
+    (folder / "cloud.key").chmod(0o600)
+
+
+def _gateway(folder: Path) -> None:
+    _cloud_key(folder)
+    message = {"role": "user", "content": "Please write to anna@example.com."}
+    (folder / "request.json").write_text(json.dumps({"model": "assistant", "messages": [message]}))
+    (folder / "person.txt").write_text("Anna Schmidt\n")
+    (folder / "person.txt").chmod(0o600)
+    (folder / "customers.csv").write_text("given_name,surname\nAnna,Schmidt\n")
+    (folder / "kunden.csv").write_text("Name1,Name2\nSchmidt,Anna\n")
+
+
+def _principal_key(folder: Path) -> None:
+    """Add the key that signs principals to the settings of the gateway."""
+    load_or_create(folder / "mine/principal.key")
+    config = folder / "mine/gateway.yaml"
+    settings = yaml.safe_load(config.read_text())
+    settings.setdefault("access", {})["principal_key_files"] = ["principal.key"]
+    config.write_text(yaml.safe_dump(settings))
+
+
+def _load_tests(folder: Path) -> None:
+    """Results as `vllm bench serve` writes them, of an invented server."""
+    _bank(folder)
+    for loads in (1, 16, 64):
+        duration_s, requests = 60.0, 10 * loads
+        result = {
+            "backend": "vllm",
+            "model_id": "meta-llama/Llama-3.3-70B-Instruct",
+            "max_concurrency": loads,
+            "duration": duration_s,
+            "completed": requests,
+            "total_input_tokens": 1000 * requests,
+            "total_output_tokens": 200 * requests,
+            "request_throughput": requests / duration_s,
+            "output_throughput": 200 * requests / duration_s,
+            "mean_ttft_ms": 120.0 + loads,
+            "median_ttft_ms": 110.0 + loads,
+            "mean_tpot_ms": 20.0 + loads / 8,
+            "median_tpot_ms": 20.0 + loads / 8,
+        }
+        (folder / f"run-{loads}.json").write_text(json.dumps(result))
+
+
+PREPARED: dict[str, Callable[[Path], None]] = {
+    "README": _cloud_key,
+    "gateway": _gateway,
+    "size": _load_tests,
+    "validate": _bank_with_problems,
+}
+
+
+def _offline(page: str) -> list[str]:
+    lab = IN_THE_LAB.get(page, ())
+    return [line for line in typed(PAGES[page]) if line not in lab]
+
+
+def test_every_command_of_the_lab_is_on_its_page() -> None:
+    unknown = {page: [line for line in lines if line not in typed(PAGES[page])] for page, lines in IN_THE_LAB.items()}
+    assert not any(unknown.values()), unknown
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if _offline(page)])
+def test_commands_run_as_shown(page: str, tmp_path: Path) -> None:
+    PREPARED.get(page, _bank)(tmp_path)
+    for line in _offline(page):
+        if line.split()[1:3] == ["gateway", "serve"]:
+            _serve(line, tmp_path)
+            continue
+        if line == "sovctl gateway keys jwks":
+            _principal_key(tmp_path)
+        done = run(line, tmp_path)
+        expected = OTHER_EXITS.get((page, line), ExitCode.OK)
+        assert done.returncode == expected, f"{line}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr
+
+
+def _serve(line: str, folder: Path) -> None:
+    """Start the gateway as shown, wait until it is ready, and stop it."""
+    words = shlex.split(line.removesuffix("&").replace("/etc/sovctl", "mine"))[1:]
+    listen = yaml.safe_load((folder / words[words.index("--config") + 1]).read_text())["listen"]
+    with (folder / "gateway.log").open("w+") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "sovctl.cli", *words],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            until(
+                lambda: _answers(listen["host"], listen["port"]) or process.poll() is not None,
+                "the gateway",
+                timeout_s=TIMEOUT_S,
+            )
+            assert process.poll() is None, (folder / "gateway.log").read_text()
+        finally:
+            process.terminate()
+            process.wait(TIMEOUT_S)
+
+
+def _answers(host: str, port: int) -> bool:
+    with contextlib.closing(http.client.HTTPConnection(host, port, timeout=5)) as connection:
+        try:
+            connection.request("GET", "/healthz")
+            return connection.getresponse().status == HTTPStatus.OK
+        except OSError:
+            return False
