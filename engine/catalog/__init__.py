@@ -1,4 +1,4 @@
-"""What is known of models, GPUs, platforms and driver locks: data with its sources, and typed values over it.
+"""Catalogue of models, GPUs, platforms and driver locks: data files with sources, and typed values.
 
 catalog = load_catalog()
 catalog.models["sovctl-echo"].arch.heads
@@ -26,7 +26,7 @@ __all__ = ["Catalog", "DriverLock", "Gpu", "ModelEntry", "Platform", "ScalableUn
 
 @dataclass(frozen=True)
 class Catalog:
-    """All of it, each part by id."""
+    """The whole catalogue; each part is a mapping by id."""
 
     models: Mapping[str, ModelEntry]
     gpus: Mapping[str, Gpu]
@@ -36,19 +36,19 @@ class Catalog:
     engines: frozenset[str]
     """Engines whose Python dependencies are locked, such as `vllm-0.32.0`."""
     packs: frozenset[str]
-    """Control sets that reports can answer to."""
+    """Control frameworks that reports can assess."""
     calibrations: tuple[ServerCalibration, ...] = ()
-    """What a site measured on its own servers; nothing of it ships."""
+    """Measurements of the site on its servers; sovctl ships none."""
 
     def gpu_of(self, platform: Platform) -> Gpu | None:
-        """The GPU of a platform; None for a service node."""
+        """Return the GPU of a platform; None for a service node."""
         return self.gpus[platform.gpu] if platform.gpu else None
 
     def machine(self, platform: str, mig: str | None = None) -> tuple[Platform, Gpu | None] | None:
-        """A platform and its GPU, or its slices where its GPUs are cut; None where the catalogue knows no such thing.
+        """Return a platform and its GPU or MIG slice; None if the catalogue does not contain it.
 
         Args:
-            mig: profile of every slice; None for whole GPUs.
+            mig: MIG profile; None for whole GPUs.
         """
         found = self.platforms.get(platform)
         if found is None:
@@ -63,7 +63,7 @@ class Catalog:
 
 @cache
 def load_catalog() -> Catalog:
-    """The catalogue that ships with this version; read once."""
+    """Return the catalogue of this version of sovctl; cached."""
     locks = package_folder("engine/catalog/locks")
     packs = package_folder("compliance/packs")
     return Catalog(

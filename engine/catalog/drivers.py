@@ -1,4 +1,4 @@
-"""Driver locks: exact package versions that belong together, and which machines need which.
+"""Driver locks: exact versions of driver packages, and the platforms that need them.
 
 lock = load_driver_locks()["nvidia-580.126.20"]
 [(each.name, each.version) for each in lock.packages_for(platform)]
@@ -15,44 +15,44 @@ from .platforms import Platform, PlatformComponent
 
 
 class LockedPackage(CatalogModel):
-    """One package at exactly one version."""
+    """A package with its exact version."""
 
     name: str
     version: str
-    """As the package manager writes it, with epoch and revision."""
+    """Version in the format of the package manager, with epoch and revision."""
     part: PlatformComponent
-    """Machines with this part need it."""
+    """Platform component that needs the package."""
     kind: Kind
     source: str
 
 
 class DriverLock(CatalogModel):
-    """One set that is installed together, and held."""
+    """A set of packages that are installed together and held."""
 
     id: str
     driver_version: str
-    """What nvidia-smi and the kernel module must say; fabric manager too."""
+    """Version of nvidia-smi, of the kernel module and of the fabric manager."""
     dcgm_version: str
     packages: tuple[LockedPackage, ...]
     source: Sources
     verified: bool
 
     def packages_for(self, platform: Platform) -> tuple[LockedPackage, ...]:
-        """What a machine of this kind needs, in the order of the lock; empty for one without GPU."""
+        """Return the packages of a platform, in the order of the lock; empty for a platform without GPUs."""
         return tuple(each for each in self.packages if each.part in platform.parts)
 
 
 @cache
 def load_driver_locks() -> Mapping[str, DriverLock]:
-    """Every lock of the catalogue by id, in the order of the file."""
+    """Return all locks of the catalogue by id, in the order of the file."""
     entries = [DriverLock.model_validate(row) for row in read_catalog("drivers")["locks"]]
     return MappingProxyType({entry.id: entry for entry in entries})
 
 
 def driver_lock(name: str) -> DriverLock:
-    """One lock.
+    """Return one lock.
 
     Raises:
-        KeyError: the catalogue has none of that name; a loaded site.yaml never gets here with such a name.
+        KeyError: the catalogue does not contain it. Names in a validated site.yaml are always in the catalogue.
     """
     return load_driver_locks()[name]

@@ -1,8 +1,7 @@
-"""Numbers from outside, each with its unit, where it comes from, how well it is known, and when it was read.
+"""Base types of catalogue entries: a figure with unit, source, kind of source and date.
 
-The catalogue is data (`*.yaml` beside this file, read once, when first asked for) and typed values over it. A figure
-whose value is `null` is positively not there (an L40S has no NVLink); a figure that is absent is not known, and what
-depends on it is UNKNOWN.
+The data are in `*.yaml` in this folder, and are read on first use. A figure with the value `null` does not apply to the
+product (an L40S has no NVLink). An absent figure is unknown, and results that depend on it are UNKNOWN.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ _FOLDER = package_folder("engine/catalog")
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml: 15 ms for models.yaml instead of 100 ms
 
 Kind = Literal["measured", "config", "vendor", "community", "guess"]
-"""How well a number is known: measured on such hardware; read in a configuration file; said by the maker; others say
-so; our guess."""
+"""Kind of source: measured on such hardware; configuration file; vendor's statement; statement of others; estimate by
+sovctl's authors."""
 
 
 def _as_tuple(value: object) -> object:
@@ -29,64 +28,64 @@ def _as_tuple(value: object) -> object:
 
 
 Sources = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-"""Documents, repositories or files, at least one where something is claimed."""
+"""Documents, repositories or files; at least one for every claim."""
 
 
 Count = Annotated[int, Field(gt=0)]
-"""Of things."""
+"""Positive whole number."""
 Amount = Annotated[float, Field(gt=0)]
-"""Of bytes per second, watts and the like."""
+"""Positive quantity, such as bytes per second or watts."""
 
 
 class CatalogModel(BaseModel):
-    """Base: frozen, and an unknown key is our mistake."""
+    """Base model: frozen, and unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class Sourced(CatalogModel):
-    """What has an id, and says where its figures are from."""
+    """An entry with an id, and the source of its figures."""
 
     id: str
     source: Sources
     kind: Kind
-    """How well its figures are known, but for those that say it themselves."""
+    """Kind of source of all figures without their own kind."""
     date: date
-    """When the source was read."""
+    """Date on which the source was read."""
     verified: bool
 
 
 class Figure(CatalogModel):
-    """One expected value."""
+    """An expected value with its source."""
 
     value: int | float | bool | str | tuple[str, ...] | None
-    """None: this machine positively has no such thing, and a check of it is N/A."""
+    """None: the property does not apply to the platform, and its check is N/A."""
     unit: str
-    """Empty for words."""
+    """Unit; empty for texts."""
     kind: Kind
     source: str
     date: date
-    """When the source was read."""
+    """Date on which the source was read."""
 
     @property
     def applies(self) -> bool:
-        """False when the machine has no such thing."""
+        """Whether the property applies to the platform."""
         return self.value is not None
 
 
 @cache
 def read_catalog(name: str) -> dict[str, Any]:
-    """A data file of the catalogue as plain values.
+    """Return a data file of the catalogue as plain values; cached.
 
     Args:
         name: such as "models", for models.yaml.
     """
     text = (_FOLDER / f"{name}.yaml").read_bytes()
-    content: dict[str, Any] = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, and our own file
+    content: dict[str, Any] = yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader, and a file of this package
     return content
 
 
 def read_entries(name: str, part: str) -> list[dict[str, Any]]:
-    """The rows of one part of a data file, each with the day on which that file was read, unless it has its own."""
+    """Return the rows of one part of a data file. Rows without a date get the file's date."""
     content = read_catalog(name)
     return [{"date": content["read"]} | row for row in content[part]]

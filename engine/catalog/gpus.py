@@ -1,4 +1,4 @@
-"""GPUs: memory, bandwidth, arithmetic, links, power, one value per product."""
+"""GPUs: memory, bandwidth, arithmetic, links and power of each product."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .figure import Amount, CatalogModel, Count, Kind, Sourced, read_entries
 
 
 class DenseTflops(CatalogModel):
-    """Without sparsity; None where the GPU has no such arithmetic."""
+    """Peak rates without sparsity; None if the GPU does not support the format."""
 
     bf16: Amount
     fp8: Amount | None
@@ -18,18 +18,18 @@ class DenseTflops(CatalogModel):
 
 
 class ScaleUp(CatalogModel):
-    """The links between GPUs of one domain."""
+    """Links between the GPUs of one domain."""
 
     link: str
     gb_s_per_gpu_per_direction: Amount
 
 
 class Gpu(Sourced):
-    """One product."""
+    """A GPU product."""
 
     memory_label_gb: Count
     usable_mib: Count | None
-    """As nvidia-smi shows it; the label x 1024 x 0.99 where nobody has written it down."""
+    """Memory in MiB as nvidia-smi shows it. Default: the label x 1024 x 0.99."""
     usable_source: str = ""
     usable_kind: Kind = "guess"
     memory_bandwidth_gb_s: Amount
@@ -38,17 +38,18 @@ class Gpu(Sourced):
     pcie_gb_s_per_direction: Amount | None
     tdp_w: Count
     compute_capability: str
-    """CUDA's, such as "9.0", or the gfx name of an AMD part."""
+    """CUDA compute capability such as "9.0", or the gfx name of an AMD GPU."""
     notes: str = ""
 
     @property
     def has_fp8(self) -> bool:
-        """True when it computes in FP8; without, FP8 weights are only stored and an FP8 KV cache is not served."""
+        """Whether the GPU has FP8 arithmetic. Without it, FP8 weights are stored only, and an FP8 KV cache is not
+        supported."""
         return self.dense_tflops.fp8 is not None
 
 
 @cache
 def load_gpus() -> Mapping[str, Gpu]:
-    """Every GPU of the catalogue by id, in the order of the file."""
+    """Return all GPUs of the catalogue by id, in the order of the file."""
     entries = [Gpu.model_validate(row) for row in read_entries("gpus", "gpus")]
     return MappingProxyType({entry.id: entry for entry in entries})

@@ -1,4 +1,4 @@
-"""The catalogue as rows for people and scripts: every figure with unit, kind, source and date. Pure.
+"""The catalogue as rows for output: every figure with unit, kind, source and date. Pure.
 
 summaries(catalog)["models"][0]                  # one line per entry
 rows_of(catalog.gpus["B200-SXM"])                # every figure of one entry
@@ -24,10 +24,10 @@ Entry = ModelEntry | Gpu | Platform | ScalableUnit
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """One figure."""
+    """A figure of an entry."""
 
     figure: str
-    """Its path in the entry."""
+    """Path in the entry."""
     value: Any
     unit: str
     kind: Kind
@@ -35,11 +35,11 @@ class FigureRow:
     date: str
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return asdict(self)
 
 
-# The unit of a figure by the end of its name; the first that fits.
+# Unit by suffix of the figure's name; the first match applies.
 _UNITS = (
     ("_tb_s", "TB/s"),
     ("tflops", "TFLOP/s"),
@@ -65,7 +65,7 @@ _NOT_FIGURES = frozenset({"id", "source", "kind", "date", "verified", "checks", 
 
 
 def entries(catalog: Catalog) -> dict[str, Mapping[str, Entry]]:
-    """Every entry by part, then by id."""
+    """Return all entries by part, then by id."""
     return {
         "models": catalog.models,
         "gpus": catalog.gpus,
@@ -75,12 +75,12 @@ def entries(catalog: Catalog) -> dict[str, Mapping[str, Entry]]:
 
 
 def find(catalog: Catalog, name: str) -> Entry | None:
-    """The entry of that id, in any part."""
+    """Return the entry with this id from any part; None if it does not exist."""
     return next((part[name] for part in entries(catalog).values() if name in part), None)
 
 
 def rows_of(entry: Entry) -> list[FigureRow]:
-    """Every figure of one entry."""
+    """Return all figures of one entry."""
     rows = list(_rows(entry, entry.model_dump(mode="json"), ""))
     if isinstance(entry, ModelEntry):
         counted = count_parameters(entry)
@@ -101,7 +101,7 @@ def rows_of(entry: Entry) -> list[FigureRow]:
 
 
 def _slices(gpu: Gpu) -> Iterator[FigureRow]:
-    """How a GPU can be cut, a row for each profile: slices on it, and what one of them has."""
+    """Yield a row for each MIG profile of a GPU: number of slices, and the share of one slice."""
     for name, profile in slices_of(gpu.id).items():
         (memory, of_memory), (compute, of_compute) = profile.memory, profile.compute
         share = f"{memory}/{of_memory} of memory and bandwidth, {compute}/{of_compute} of arithmetic"
@@ -125,18 +125,18 @@ def _rows(entry: Entry, value: Any, path: str) -> Iterator[FigureRow]:
             yield from _rows(entry, item, f"{path}[{number}]")
         return
     if isinstance(value, list):
-        value = sorted(value)  # a set has no order of its own
+        value = sorted(value)  # sets have an undefined order
     elif value is None and not path.startswith("dense_tflops"):
-        value = "not known"  # of arithmetic, None says that the GPU has none
+        value = "not known"  # for arithmetic, None means that the GPU does not support it
     yield FigureRow(path, value, _unit(path), kind, source, entry.date.isoformat())
 
 
 def _provenance(entry: Entry, path: str) -> tuple[Kind, str]:
-    """Kind and source of one figure: some parts of an entry have their own."""
+    """Return kind and source of one figure; some parts of an entry have their own."""
     whole = "; ".join(entry.source)
     if isinstance(entry, Gpu) and path.startswith("usable"):
         if entry.usable_mib is None:
-            return "guess", "nobody wrote it down: label x 1024 MiB x 0.99"
+            return "guess", "not published: label x 1024 MiB x 0.99"
         return entry.usable_kind, entry.usable_source or whole
     if isinstance(entry, ModelEntry):
         part = path.partition(".")[0]
@@ -148,7 +148,7 @@ def _provenance(entry: Entry, path: str) -> tuple[Kind, str]:
         if part == "vllm":
             return "community", entry.vllm.source
         if path.startswith("params.published"):
-            return "vendor", "what the maker says; " + whole
+            return "vendor", "vendor's statement; " + whole
     return entry.kind, whole
 
 
@@ -158,7 +158,7 @@ def _unit(path: str) -> str:
 
 
 def summaries(catalog: Catalog) -> dict[str, list[dict[str, Any]]]:
-    """One line per entry and part: what it is at a glance, with kind, source and date."""
+    """Return one row per entry, by part: a summary with kind, source and date."""
     return {
         part: [{"id": name, "about": _about(entry), **_origin(entry)} for name, entry in group.items()]
         for part, group in entries(catalog).items()

@@ -1,10 +1,10 @@
-"""MIG slices: a GPU cut into equal devices that share nothing, as sizing and placement see them.
+"""MIG slices: equal, isolated partitions of a GPU, for sizing and placement.
 
     slices_of("H100-80GB-SXM")["3g.40gb"].instances       # 2
-    cut(load_gpus()["H100-80GB-SXM"], "3g.40gb").id       # "H100-80GB-SXM/3g.40gb"
+    slice_gpu(load_gpus()["H100-80GB-SXM"], "3g.40gb").id       # "H100-80GB-SXM/3g.40gb"
 
-A slice has its share of memory, bandwidth and arithmetic, and no links: there is neither NVLink nor peer-to-peer
-between slices, so a server never spans two.
+A slice has a share of memory, bandwidth and arithmetic. Slices have no NVLink and no peer-to-peer access, so a replica
+uses one slice.
 """
 
 from __future__ import annotations
@@ -17,41 +17,43 @@ from .figure import CatalogModel, Count, Kind, read_entries
 from .gpus import DenseTflops, Gpu
 from .platforms import Platform
 
-# Of a slice's share, what nvidia-smi shows at least: an H200's 2g.35gb shows 32.50 of 140.00 GiB, 0.929 of a quarter,
-# an A100's 1g.5gb 4.75 of 39.50, 0.962 of an eighth (community listings, `nvidia-smi mig -lgip`, read 2026-11-22).
-SEEN_AT_LEAST = 0.92
+# Minimum of the memory that nvidia-smi shows, as a fraction of the slice's share. H200 2g.35gb: 32.50 of 140.00 GiB,
+# 0.929 of a quarter; A100 1g.5gb: 4.75 of 39.50 GiB, 0.962 of an eighth (community listings, `nvidia-smi mig -lgip`,
+# read 2026-11-22).
+MIN_VISIBLE_FRACTION = 0.92
 SOURCE = "NVIDIA, MIG User Guide, Supported MIG Profiles"
 
 
 class MigProfile(CatalogModel):
-    """One way to cut some GPUs."""
+    """A MIG profile of some GPUs."""
 
     gpus: tuple[str, ...]
     profile: str
-    """As nvidia-smi names it."""
+    """Name in nvidia-smi."""
     instances: Count
-    """On one GPU."""
+    """Slices on one GPU."""
     memory: tuple[Count, Count]
-    """Share of memory and bandwidth, numerator and denominator."""
+    """Share of memory and bandwidth: numerator, denominator."""
     compute: tuple[Count, Count]
-    """Share of the multiprocessors."""
+    """Share of the multiprocessors: numerator, denominator."""
     kind: Kind
     date: date
-    """When the source was read."""
+    """Date on which the source was read."""
 
 
 @cache
 def slices_of(gpu: str) -> Mapping[str, MigProfile]:
-    """Profiles of a GPU by name, in the order of the file; empty where it cannot be cut, or nobody has said how."""
+    """Return the MIG profiles of a GPU by name, in the order of the file; empty if the GPU does not support MIG or they
+    are unknown."""
     entries = [MigProfile.model_validate(row) for row in read_entries("mig", "profiles")]
     return {entry.profile: entry for entry in entries if gpu in entry.gpus}
 
 
 def slice_gpu(gpu: Gpu, profile: str) -> Gpu:
-    """One slice of a GPU, as a GPU of its own.
+    """Return one slice of a GPU as a GPU.
 
     Raises:
-        KeyError: there is no such profile.
+        KeyError: the GPU does not have this profile.
     """
     mig = slices_of(gpu.id)[profile]
     memory, compute = mig.memory[0] / mig.memory[1], mig.compute[0] / mig.compute[1]
@@ -61,9 +63,9 @@ def slice_gpu(gpu: Gpu, profile: str) -> Gpu:
         update={
             "id": f"{gpu.id}/{profile}",
             "memory_label_gb": round(gpu.memory_label_gb * memory),
-            "usable_mib": round(whole_mib * memory * SEEN_AT_LEAST),
+            "usable_mib": round(whole_mib * memory * MIN_VISIBLE_FRACTION),
             "usable_kind": "guess",
-            "usable_source": f"{SOURCE}; {SEEN_AT_LEAST} of the share, the least that listings show",
+            "usable_source": f"{SOURCE}; {MIN_VISIBLE_FRACTION} of the share, the minimum in published listings",
             "tdp_w": max(1, round(gpu.tdp_w * compute)),
             "memory_bandwidth_gb_s": gpu.memory_bandwidth_gb_s * memory,
             "dense_tflops": DenseTflops(
@@ -76,10 +78,10 @@ def slice_gpu(gpu: Gpu, profile: str) -> Gpu:
 
 
 def with_mig_slices(platform: Platform, profile: str) -> Platform:
-    """A machine all of whose GPUs are cut so: its slices are counted as its GPUs.
+    """Return the platform with all GPUs sliced; `gpus` counts slices.
 
     Raises:
-        KeyError: there is no such profile.
+        KeyError: the GPU does not have this profile.
     """
     each = slices_of(platform.gpu or "")[profile].instances
     return platform.model_copy(update={"gpus": platform.gpus * each, "system_gpus": platform.system_gpus * each})

@@ -1,4 +1,4 @@
-"""Open-weight models: shape, context, languages, licence, and how vLLM must be told to parse them.
+"""Open-weight models: architecture, context, languages, licence, and names of vLLM's parsers.
 
 model = load_models()["llama-3.3-70b"]
 model.arch.heads, model.licence.needs_approval
@@ -18,20 +18,20 @@ from .figure import Amount, CatalogModel, Count, Sourced, Sources, read_entries
 
 
 class Params(CatalogModel):
-    """How many parameters; `active` are those one token passes through."""
+    """Number of parameters; `active`: the parameters used for one token."""
 
     published_total_b: Amount
-    """What the maker says, in 1e9."""
+    """Published number in 1e9."""
     published_active_b: Amount
     computed_total: int | None = None
-    """Summed over the shape."""
+    """Number computed from the architecture."""
     computed_active: int | None = None
     outside_shape_b: float = 0.0
-    """What the maker counts and the shape does not hold, such as a vision tower, in 1e9."""
+    """Published parameters outside `arch`, such as a vision tower, in 1e9."""
 
 
 class MoE(CatalogModel):
-    """The experts of a mixture."""
+    """Mixture of experts."""
 
     layers: Count
     experts: Count
@@ -39,25 +39,25 @@ class MoE(CatalogModel):
     ffn: Count
     """Intermediate size of one expert."""
     shared_ffn: Count | None = None
-    """Of what runs for every token beside the routed experts."""
+    """Intermediate size of the shared expert, which runs for every token."""
     latent: Count | None = None
-    """Width in which experts work, where it is not the model's."""
+    """Hidden size of experts, if it differs from the model's."""
     fp8_block: Count | None = None
-    """Block of the FP8 checkpoint; a rank's slice of an expert must be a multiple of it."""
+    """Block size of the FP8 checkpoint. The intermediate size of a rank must be a multiple of it."""
 
 
 class Compressed(CatalogModel):
-    """Layers that keep one entry for several tokens."""
+    """Layers with one KV cache entry for several tokens."""
 
     ratio: Count
-    """Tokens of an entry."""
+    """Tokens per entry."""
     layers: Count
     indexer: Count | None = None
-    """Numbers of the smaller entry by which the entries that matter are found."""
+    """Size of the index entry, which selects the relevant entries."""
 
 
 class Arch(CatalogModel):
-    """The shape; what is absent is not known."""
+    """Architecture; absent values are unknown."""
 
     layers: Count | None = None
     hidden: Count | None = None
@@ -65,10 +65,10 @@ class Arch(CatalogModel):
     kv_heads: Count | None = None
     head_dim: Count | None = None
     ffn: Annotated[int, Field(ge=0)] | None = None
-    """Of dense layers; 0 where there are none."""
+    """Intermediate size of dense layers; 0 without dense layers."""
     vocab: Count | None = None
     tied: bool | None = None
-    """True when the input embedding is also the output layer."""
+    """Whether the input embedding is also the output layer."""
     moe: MoE | None = None
     attention_chunk_size: Count | None = None
     chunked_layers: Count | None = None
@@ -89,38 +89,39 @@ class Arch(CatalogModel):
     mamba_groups: Count | None = None
     mamba_state: Count | None = None
     state_bytes: Count = 2
-    """Of one number of a linear layer's or a state space's state; its cache's precision does not change it."""
+    """Bytes per number in the state of linear attention or state-space layers, independent of `kv_cache_dtype`."""
     kv_lora_rank: Count | None = None
     q_lora_rank: Count | None = None
     compressed: tuple[Compressed, ...] = ()
-    """Beside a window of tokens in full, in every layer."""
+    """Compressed layers; every layer also keeps a window of uncompressed tokens."""
     qk_rope_head_dim: Count | None = None
     qk_nope_head_dim: Count | None = None
     v_head_dim: Count | None = None
     o_lora_rank: Count | None = None
     o_groups: Count | None = None
     has_attention_gate: bool = False
-    """True when the query projection is doubled by a gate."""
+    """Whether a gate doubles the query projection."""
     is_gated: bool = True
-    """True when an MLP has three matrices, False when it has two."""
+    """Whether an MLP has three matrices instead of two."""
     encoder_layers: Count | None = None
     encoder_hidden: Count | None = None
     decoder_layers: Count | None = None
     mel_bins: Count | None = None
     audio_positions: Count | None = None
-    """Of one window of sound, behind the encoder."""
+    """Encoder output positions of one audio window."""
     output_dim: Count | None = None
 
     @model_validator(mode="after")
-    def _layers_add_up(self) -> Self:
-        """A cache is reckoned layer by layer: no layer is of two kinds, and none is of a kind without its measures."""
+    def _check_layers(self) -> Self:
+        """Check that each layer has one kind, and each kind has its sizes, because the KV cache is computed by
+        layer."""
         full = self.full_attention_layers or self.attention_layers or self.global_layers or 0
         windows = self.sliding_layers or self.chunked_layers or 0
         kinds = full + windows + (self.linear_layers or 0) + (self.mamba_layers or 0)
         if self.layers is not None and kinds > self.layers:
             raise ValueError(f"at most the {self.layers} layers over all kinds of layers, {kinds} are named")
         if windows and not (self.window or self.attention_chunk_size):
-            raise ValueError("window beside sliding_layers, or attention_chunk_size beside chunked_layers")
+            raise ValueError("window with sliding_layers, or attention_chunk_size with chunked_layers")
         if self.heads is not None and self.kv_heads is not None and self.kv_heads > self.heads:
             raise ValueError(f"at most as many kv_heads as heads, {self.heads}")
         if self.moe is not None and self.moe.top_k > self.moe.experts:
@@ -129,7 +130,7 @@ class Arch(CatalogModel):
 
 
 class KvBytes(CatalogModel):
-    """Bytes of KV cache for one token, one copy, bf16."""
+    """Bytes of KV cache per token in bf16, one copy."""
 
     all_layers_full_attention: int | None
     full_attention_layers_only: int | None = None
@@ -138,7 +139,7 @@ class KvBytes(CatalogModel):
 
 
 class Languages(CatalogModel):
-    """As the model card says it, in words."""
+    """Languages as in the model card."""
 
     list: str | None
     source: str | None
@@ -146,7 +147,7 @@ class Languages(CatalogModel):
 
     @property
     def codes(self) -> frozenset[str]:
-        """ISO 639-1 codes of what is listed by name; a mere count of languages names none."""
+        """ISO 639-1 codes of the listed languages; empty if the model card gives a count only."""
         named = re.sub(r"\(.*?\)", "", self.list or "").rpartition("incl.")[2].replace("mainly", "")
         words = (word.strip() for word in re.split("[,+]", named))
         return frozenset(word for word in words if re.fullmatch("[a-z]{2}", word))
@@ -162,7 +163,7 @@ class VllmParsers(CatalogModel):
 
 
 class Licence(CatalogModel):
-    """What its text asks for; a person reads the text, not this."""
+    """Summary of a licence. It does not replace reading the licence."""
 
     name: str
     spdx: str | None
@@ -175,12 +176,12 @@ class Licence(CatalogModel):
 
     @property
     def needs_approval(self) -> bool:
-        """True unless commercial use is free of conditions."""
+        """Whether commercial use has conditions."""
         return self.commercial_use != "yes"
 
 
 class ModelEntry(Sourced):
-    """One model; `verified` when its shape was read from a configuration file."""
+    """A model; `verified` if its architecture was read from a configuration file."""
 
     hf_repo: str | None
     role: Literal["chat", "asr", "embedding", "reranker"]
@@ -189,29 +190,29 @@ class ModelEntry(Sourced):
     arch: Arch
     kv_bytes_per_token_bf16: KvBytes
     max_context: Count | None
-    """Tokens without stretching; None where the unit is not tokens or it is not known."""
+    """Maximum tokens without context extension; None if unknown or not measured in tokens."""
     released_dtype: str
-    """What its weights are published in."""
+    """Data type of the published weights."""
     languages: Languages
     vllm: VllmParsers
     licence: Licence
     notes: str = ""
     lab_only: bool = False
-    """True for a model that only tests may serve."""
+    """Whether only a lab may serve the model."""
 
     @property
     def is_fp8(self) -> bool:
-        """True when the published weights are FP8 throughout: `arch.moe.fp8_block` binds without being asked."""
+        """Whether the published weights are FP8; `arch.moe.fp8_block` then applies without `quantization`."""
         return self.released_dtype.startswith("fp8") and "fp4" not in self.released_dtype
 
     @property
     def has_latent_attention(self) -> bool:
-        """True for multi-head latent attention, whose cache every tensor-parallel rank holds whole."""
+        """Whether the model has multi-head latent attention; every tensor-parallel rank then has the whole KV cache."""
         return self.attention.startswith("mla")
 
 
 @cache
 def load_models() -> Mapping[str, ModelEntry]:
-    """Every model of the catalogue by id, in the order of the file."""
+    """Return all models of the catalogue by id, in the order of the file."""
     entries = [ModelEntry.model_validate(row) for row in read_entries("models", "models")]
     return MappingProxyType({entry.id: entry for entry in entries})

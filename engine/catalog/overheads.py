@@ -1,6 +1,6 @@
-"""What vLLM and the driver take of a GPU's memory beside weights and KV cache, and how long a start takes.
+"""GPU memory of vLLM and the driver in addition to weights and KV cache, and start-up times.
 
-overhead = load_overheads().of_vllm("0.32.0")     # the nearest version that was measured
+overhead = load_overheads().of_vllm("0.32.0")     # the nearest measured version
 overhead.high_gib
 """
 
@@ -15,7 +15,7 @@ Measured = Literal["measured"]
 
 
 class NonKv(CatalogModel):
-    """Of one GPU, in one version of vLLM."""
+    """Memory overhead of vLLM on one GPU."""
 
     vllm: str
     """Major and minor version."""
@@ -23,13 +23,13 @@ class NonKv(CatalogModel):
     low_gib: float
     high_gib: float
     n: int
-    """Logs."""
+    """Number of logs."""
     kind: Measured
     source: Sources
 
 
 class ColdStart(CatalogModel):
-    """From the start of the process to the first answer."""
+    """Time from process start to the first answer."""
 
     case: str
     low_s: float
@@ -39,15 +39,15 @@ class ColdStart(CatalogModel):
 
 
 class Overheads(CatalogModel):
-    """All of it."""
+    """Memory overheads and start-up times."""
 
     non_kv: tuple[NonKv, ...]
     driver_gib: Figure
-    """What the driver keeps of the memory that it shows."""
+    """GPU memory reserved by the driver."""
     cold_start: tuple[ColdStart, ...]
 
     def of_vllm(self, version: str) -> NonKv:
-        """The measurement whose version is nearest."""
+        """Return the measurement of the nearest version."""
         wanted = _number(version)
         return min(self.non_kv, key=lambda each: abs(_number(each.vllm) - wanted))
 
@@ -59,6 +59,6 @@ def _number(version: str) -> int:
 
 @cache
 def load_overheads() -> Overheads:
-    """The catalogue's overheads."""
+    """Return the overheads of the catalogue; cached."""
     content = read_catalog("overheads")
     return Overheads.model_validate({key: value for key, value in content.items() if key != "read"})

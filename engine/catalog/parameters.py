@@ -1,11 +1,11 @@
-"""How many parameters a model has, counted from its shape: the catalogue's own proof. Pure.
+"""Computes the number of parameters of a model from its architecture, to verify the catalogue. Pure.
 
     counted = count_parameters(load_models()["deepseek-v3"])
     counted.total, counted.active              # 671.0e9, 37.6e9
-    deviation(load_models()["deepseek-v3"])    # 0.00004 of what its maker says
+    deviation(load_models()["deepseek-v3"])    # relative deviation from the published number: 0.00004
 
-A layer is attention (grouped, latent, linear or a state space) and an MLP (dense, or experts of which a token passes
-some). Biases, head norms and layers that guess several tokens ahead are left out: together below 0.5 %.
+A layer consists of attention (grouped, latent, linear or state-space) and an MLP (dense or experts). Biases, head norms
+and multi-token prediction layers are omitted; together they are below 0.5 %.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from dataclasses import dataclass
 from .models import Arch, ModelEntry
 
 TOLERANCE = 0.03
-"""Of the published count within which the shape must lead; makers round to two digits."""
-_CONVOLUTION = 4  # width of the short convolution in linear attention and Mamba-2: their configuration files
+"""Allowed relative deviation from the published number; vendors round to two digits."""
+_CONVOLUTION = 4  # width of the short convolution in linear attention and Mamba-2 (configuration files)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """Of a whole model."""
+    """Number of parameters of a model."""
 
     total: int
     active: int
-    """That one token passes, embeddings and output layer included."""
+    """Parameters used for one token, including embeddings and output layer."""
 
 
 def count_parameters(model: ModelEntry) -> Parameters | None:
-    """The sum over the shape; None where the catalogue does not know enough of it."""
+    """Return the number of parameters; None if the architecture is incomplete."""
     arch = model.arch
     if arch.encoder_layers and arch.decoder_layers:
         return _encoder_decoder(arch)
@@ -90,7 +90,7 @@ def _attention(model: ModelEntry) -> int | None:
     kv_heads = arch.kv_heads or arch.heads
     linear, mamba = arch.linear_layers or 0, arch.mamba_layers or 0
     if arch.attention_layers is not None and not mamba:
-        return None  # layers that differ from each other in more than this
+        return None  # layers with several attention types and different sizes are not supported
     full = arch.attention_layers if mamba else arch.layers - linear - (arch.global_layers or 0)
     queries = arch.heads * head_dim * (2 if arch.has_attention_gate else 1)
     each = arch.hidden * (queries + 2 * kv_heads * head_dim) + arch.heads * head_dim * arch.hidden
@@ -103,7 +103,7 @@ def _attention(model: ModelEntry) -> int | None:
 
 
 def _latent(arch: Arch) -> int:
-    """Multi-head latent attention: DeepSeek-V2, arXiv 2405.04434, 2.1."""
+    """Return the parameters of multi-head latent attention: DeepSeek-V2, arXiv 2405.04434, 2.1."""
     hidden, heads = arch.hidden or 0, arch.heads or 0
     rope, nope, value = arch.qk_rope_head_dim or 0, arch.qk_nope_head_dim or 0, arch.v_head_dim or 0
     queries = (arch.q_lora_rank or 0) * (hidden + heads * (nope + rope))
@@ -112,7 +112,10 @@ def _latent(arch: Arch) -> int:
 
 
 def _compressed(arch: Arch) -> int:
-    """DeepSeek-V4: low-rank queries, one key-value head, an output projection in groups; its configuration file."""
+    """Return the parameters of DeepSeek-V4 attention: low-rank queries, one key-value head, grouped output projection.
+
+    Source: its configuration file.
+    """
     hidden, width = arch.hidden or 0, (arch.heads or 0) * (arch.head_dim or 0)
     queries = (arch.q_lora_rank or 0) * (hidden + width)
     out = (arch.o_lora_rank or 0) * (width + (arch.o_groups or 0) * hidden)
@@ -120,7 +123,7 @@ def _compressed(arch: Arch) -> int:
 
 
 def _linear(arch: Arch) -> int:
-    """A gated delta net: transformers 5.23, models/qwen3_next."""
+    """Return the parameters of a gated delta net: transformers 5.23, models/qwen3_next."""
     hidden, size = arch.hidden or 0, arch.linear_head_dim or 0
     keys, values = (arch.linear_num_key_heads or 0) * size, (arch.linear_num_value_heads or 0) * size
     projected = 2 * keys + 2 * values + 2 * (arch.linear_num_value_heads or 0)
@@ -128,14 +131,14 @@ def _linear(arch: Arch) -> int:
 
 
 def _mamba(arch: Arch) -> int:
-    """Mamba-2: transformers 5.23, models/nemotron_h."""
+    """Return the parameters of Mamba-2: transformers 5.23, models/nemotron_h."""
     hidden, heads = arch.hidden or 0, arch.mamba_heads or 0
     inner, mixed = heads * (arch.mamba_head_dim or 0), 2 * (arch.mamba_groups or 0) * (arch.mamba_state or 0)
     return hidden * (2 * inner + mixed + heads) + _CONVOLUTION * (inner + mixed) + inner * hidden
 
 
 def _encoder_decoder(arch: Arch) -> Parameters:
-    """Whisper: attention of width `hidden` throughout, once more across in the decoder; arXiv 2212.04356, 2.2."""
+    """Return the parameters of Whisper, with cross-attention in the decoder; arXiv 2212.04356, 2.2."""
     hidden, ffn = arch.hidden or 0, arch.ffn or 0
     encoder = (arch.encoder_layers or 0) * (4 * hidden * hidden + 2 * hidden * ffn)
     decoder = (arch.decoder_layers or 0) * (8 * hidden * hidden + 2 * hidden * ffn)
@@ -144,5 +147,5 @@ def _encoder_decoder(arch: Arch) -> Parameters:
 
 
 def _is_tied(model: ModelEntry) -> bool:
-    """One embedding: shared with the output layer, or there is no output layer."""
+    """Return whether there is one embedding matrix: shared with the output layer, or without an output layer."""
     return bool(model.arch.tied) or model.role in ("embedding", "reranker")

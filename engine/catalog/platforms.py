@@ -2,7 +2,7 @@
 
     platform = load_platforms()["dgx-h100"]
     platform.gpus                               # 8, per operating system
-    platform.checks.nvlinks_per_gpu.value       # 18; .unit, .kind, .source, .date say how well that is known
+    platform.checks.nvlinks_per_gpu.value       # 18; with .unit, .kind, .source, .date
     platform.sysctls, platform.limits
 
 A figure that is None is not known: what needs it is UNKNOWN. A figure whose value is None is positively not there.
@@ -24,25 +24,25 @@ _Number = Annotated[int, Field(ge=0)]
 
 
 class PlatformComponent(StrEnum):
-    """What a machine has that needs software of its own."""
+    """Hardware component of a platform that needs specific packages."""
 
     GPU = "gpu"
-    NVSWITCH = "nvswitch"  # fabric manager runs on the machine itself
+    NVSWITCH = "nvswitch"  # the fabric manager runs on the node
     NVLINK5 = "nvlink5"  # the switches are managed through InfiniBand: nvlsm, ib_umad
-    IMEX = "imex"  # memory is shared between machines of one NVLink domain
+    IMEX = "imex"  # memory is shared between the nodes of one NVLink domain
 
 
 class CheckProfile(CatalogModel):
-    """What checks expect of one GPU board."""
+    """Expected values of checks for one GPU board."""
 
     gpu_count: Figure | None = None
     gpu_pci_id: Figure | None = None
     """Device id, four lower-case hex digits, vendor 10de."""
     nvlinks_per_gpu: Figure | None = None
     nvlink_gb_s: Figure | None = None
-    """Per link, as `nvidia-smi nvlink -s` prints it."""
+    """Rate per link in the unit of `nvidia-smi nvlink -s`."""
     topo_gpu_link: Figure | None = None
-    """Between every two GPUs, as `nvidia-smi topo -m` prints it."""
+    """Connection of every two GPUs in the notation of `nvidia-smi topo -m`."""
     pcie_gen: Figure | None = None
     pcie_width: Figure | None = None
     power_limit_w: Figure | None = None
@@ -51,65 +51,65 @@ class CheckProfile(CatalogModel):
     fabric_health: Figure | None = None
     fabric_has_cluster_uuid: Figure | None = None
     fabric_services: Figure | None = None
-    """Packages that bring the fabric up, a tuple of names."""
+    """Names of the packages that start the fabric."""
     nvswitch_count: Figure | None = None
-    """On the PCI bus."""
+    """NVSwitches on the PCI bus."""
     nvswitch_pci_id: Figure | None = None
     hbm_bandwidth_min_mb_s: Figure | None = None
-    """Floor of DCGM's memory bandwidth test."""
+    """Minimum of DCGM's memory bandwidth test."""
     targeted_stress_gflops: Figure | None = None
-    """Target of DCGM's targeted stress."""
+    """Target of DCGM's targeted stress test."""
     compute_nics: Figure | None = None
     compute_nic_gbit_s: Figure | None = None
 
 
 class Sysctl(CatalogModel):
-    """One kernel setting."""
+    """A kernel setting."""
 
     key: str
     scope: Literal["kernel", "network"]
-    """`network` lives in a network namespace; `kernel` in the one kernel, which a container cannot set."""
+    """`network`: per network namespace. `kernel`: global, and not settable in a container."""
     expected: Figure
 
     @property
     def value(self) -> str:
-        """As sysctl.d writes it."""
+        """Value in the format of sysctl.d."""
         return str(self.expected.value)
 
 
 class Limit(CatalogModel):
-    """One line of limits.conf."""
+    """A line of limits.conf."""
 
     domain: str
-    """`*` is everybody but root."""
+    """`*`: all users except root."""
     kind: Literal["-", "soft", "hard"]
-    """`-` is both."""
+    """`-`: soft and hard."""
     item: str
     expected: Figure
 
     @property
     def value(self) -> str:
-        """As limits.conf writes it."""
+        """Value in the format of limits.conf."""
         return str(self.expected.value)
 
 
 class Platform(Sourced):
-    """One kind of machine."""
+    """A type of node."""
 
     system: str | None
-    """The product, where it is one."""
+    """Product name, if the platform is a product."""
     family: Literal["dgx", "hgx", "pcie", "service"]
     gpu: str | None
-    """Of the GPU catalogue."""
+    """Id in the GPU catalogue."""
     gpus: _Number
-    """Per operating system: a GB200 tray has 4, its rack 72."""
+    """GPUs per operating system; 4 for a GB200 tray, whose rack has 72."""
     system_gpus: _Number
-    """GPUs of what `max_power_kw` and `form` speak of."""
+    """GPUs of the unit that `max_power_kw` and `form` describe."""
     nvlink_domain: Count | None = None
-    """GPUs that NVLink joins, where that is more than one machine."""
+    """GPUs of the NVLink domain, if it spans several nodes."""
     parts: frozenset[PlatformComponent]
     profile: str | None
-    """Name of the check profile; None where nobody has told us, so that its checks are UNKNOWN."""
+    """Name of the check profile; None if unknown, and its checks are UNKNOWN."""
     checks: CheckProfile
     sysctls: tuple[Sysctl, ...]
     limits: tuple[Limit, ...]
@@ -124,7 +124,7 @@ class Platform(Sourced):
     notes: str = ""
 
     @model_validator(mode="after")
-    def _gpus_are_named(self) -> Self:
+    def _check_gpus(self) -> Self:
         if (self.gpu is None) != (self.gpus == 0):
             raise ValueError("gpu and a number of gpus, or neither")
         if self.system_gpus < self.gpus:
@@ -133,15 +133,15 @@ class Platform(Sourced):
 
     @property
     def has_gpus(self) -> bool:
-        """False for a service node."""
+        """Whether the node has GPUs; False for a service node."""
         return self.gpus > 0
 
 
 class ScalableUnit(Sourced):
-    """How a SuperPOD grows."""
+    """Scalable unit of a SuperPOD."""
 
     platform: str
-    """Which has several such units where an architecture offers several networks."""
+    """Platform of the unit. A platform has several units if an architecture offers several networks."""
     nodes_per_su: Count | None = None
     racks_per_su: Count | None = None
     gpus_per_su: Count | None = None
@@ -154,14 +154,14 @@ class ScalableUnit(Sourced):
     datacentre: str = ""
 
     @model_validator(mode="after")
-    def _has_a_size(self) -> Self:
+    def _check_size(self) -> Self:
         if self.nodes_per_su is None and self.racks_per_su is None:
             raise ValueError("nodes_per_su, or racks_per_su of a platform that is a whole rack")
         return self
 
 
-# Who gets which settings: the word in the data, and what makes a platform one of them.
-_AUDIENCES: dict[str, Callable[[dict[str, Any]], bool]] = {
+# Platforms that get a setting, by the value of `for` in the data.
+_CONDITIONS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "all": lambda platform: "id" in platform,
     "gpu": lambda platform: platform["gpus"] > 0,
     "rack-scale": lambda platform: "nvlink_domain" in platform,
@@ -169,12 +169,12 @@ _AUDIENCES: dict[str, Callable[[dict[str, Any]], bool]] = {
 
 
 def _for_platform(rows: list[dict[str, Any]], platform: dict[str, Any]) -> list[dict[str, Any]]:
-    chosen = [row for row in rows if _AUDIENCES[row["for"]](platform)]
+    chosen = [row for row in rows if _CONDITIONS[row["for"]](platform)]
     return [{key: value for key, value in row.items() if key != "for"} for row in chosen]
 
 
 def completed(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the data with what its profile and its audience give it."""
+    """Return a row of the data with the checks of its profile and the settings that apply to it."""
     content = read_catalog("platforms")
     profiles, settings = content["profiles"], content["settings"]
     return row | {
@@ -186,13 +186,13 @@ def completed(row: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def load_platforms() -> Mapping[str, Platform]:
-    """Every platform of the catalogue by id, in the order of the file."""
+    """Return all platforms of the catalogue by id, in the order of the file."""
     entries = [Platform.model_validate(completed(row)) for row in read_entries("platforms", "platforms")]
     return MappingProxyType({entry.id: entry for entry in entries})
 
 
 @cache
 def load_scalable_units() -> Mapping[str, ScalableUnit]:
-    """Every scalable unit of the catalogue by id, in the order of the file."""
+    """Return all scalable units of the catalogue by id, in the order of the file."""
     entries = [ScalableUnit.model_validate(row) for row in read_entries("platforms", "scalable_units")]
     return MappingProxyType({entry.id: entry for entry in entries})

@@ -1,17 +1,17 @@
-"""A site's own entries of the catalogue: a file that site.yaml names, which adds to ours or changes them.
+"""Catalogue entries of a site: the file `catalog_file` of site.yaml, which extends or overrides the shipped catalogue.
 
     models:
-    - id: llama-3.3-70b                 # ours, with another context
+    - id: llama-3.3-70b                 # shipped entry with another context
       max_context: 65536
       source: our own checkpoint, config.json
       kind: config
       date: 2026-11-21
     gpus:
-    - id: house-gpu                     # new: everything a GPU has
+    - id: house-gpu                     # new entry with all fields of a GPU
       ...
 
-Keys of an entry of ours replace what we say, down to single figures; source, kind and date are always the site's own.
-All problems are found at once, each with its line and path.
+Keys of a shipped entry are overridden one by one; source, kind and date always come from the site. One run reports all
+problems, each with line and path.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _PARTS: dict[str, type[CatalogModel]] = {
     "platforms": Platform,
     "scalable_units": ScalableUnit,
 }
-_FILES = {"scalable_units": "platforms"}  # where ours stand, if not in a file of that name
+_FILES = {"scalable_units": "platforms"}  # data files with another name than the part
 _OWN = ("source", "kind", "date")
-_MADE = ("checks", "sysctls", "limits")  # of a platform: they follow from its profile
+_MADE = ("checks", "sysctls", "limits")  # of a platform; computed from its profile
 
 
 def read_site_catalog(path: Path) -> Catalog:
-    """Our catalogue with a site's own entries.
+    """Return the shipped catalogue with the entries of a site.
 
     Raises:
-        InputError: the file cannot be read.
-        SpecError: everything wrong with it.
+        InputError: the file is unreadable.
+        SpecError: all problems of the file.
     """
     text = read_file(path, what="the catalogue's file")
     if text.value is None:
@@ -65,13 +65,13 @@ def read_site_catalog(path: Path) -> Catalog:
 
 
 def with_entries(shipped: Catalog, content: Any) -> tuple[Catalog, list[Problem]]:
-    """`shipped` with the entries of a file's content, and every problem of these; pure."""
+    """Return `shipped` with the entries of a file's content, and the problems of these entries. Pure."""
     if not isinstance(content, dict):
-        return shipped, [
-            Problem(f"expected {_listed(_PARTS)}, got something else", hint="see docs/commands/catalog.md")
-        ]
+        return shipped, [Problem(f"expected {_listed(_PARTS)}, got another type", hint="see docs/commands/catalog.md")]
     problems = [
-        Problem(f"expected one of {_listed(_PARTS)}, got `{key}`", where=str(key), hint="remove it, or mend its name")
+        Problem(
+            f"expected one of {_listed(_PARTS)}, got `{key}`", where=str(key), hint="remove it, or correct its name"
+        )
         for key in content
         if key not in _PARTS
     ]
@@ -100,7 +100,7 @@ def with_entries(shipped: Catalog, content: Any) -> tuple[Catalog, list[Problem]
 def _entry(
     part: str, model: type[CatalogModel], row: Any, where: str, so_far: Mapping[str, Any], problems: list[Problem]
 ) -> Any:
-    """One entry, or None with its problems added."""
+    """Return one entry; None if it is invalid, with its problems appended to `problems`."""
     if not isinstance(row, dict) or not isinstance(row.get("id"), str):
         problems.append(Problem("expected an entry with an id, got none", where=where, hint="id: a-name"))
         return None
@@ -109,15 +109,13 @@ def _entry(
         return None
     missing = [key for key in _OWN if key not in row]
     for key in missing:
-        hint = "every entry says where from: source, kind (measured, config, vendor, community, guess) and date"
+        hint = "every entry needs source, kind (measured, config, vendor, community, guess) and date"
         problems.append(Problem(f"expected {key}, got nothing", where=f"{where}.{key}", hint=hint))
     ours = {each["id"]: each for each in read_entries(_FILES.get(part, part), part)}
     whole = {"verified": False, **_merged(ours.get(row["id"], {}), row)}
     if part == "platforms":
         problems += [
-            Problem("expected no such key: it follows from profile", where=f"{where}.{key}")
-            for key in _MADE
-            if key in row
+            Problem("this key is computed from profile", where=f"{where}.{key}") for key in _MADE if key in row
         ]
         whole = completed(whole)
     try:
@@ -134,16 +132,16 @@ def _entry(
 def _problem(where: str, found: Mapping[str, Any], known: list[str], *, is_new: bool) -> Problem:
     path = where + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in found["loc"])
     if found["type"] == "missing":
-        hint = "a new entry has everything; compare: sovctl catalog show ID --json" if is_new else ""
+        hint = "a new entry needs all keys; compare: sovctl catalog show ID --json" if is_new else ""
         return Problem("expected a value, got nothing", where=path, hint=hint)
     if found["type"] == "extra_forbidden":
         near = nearest(str(found["loc"][0]), known) if len(found["loc"]) == 1 else ""
         hint = f"did you mean `{near}`?" if near else "compare: sovctl catalog show ID --json"
-        return Problem(f"expected a known key, got `{found['loc'][-1]}`", where=path, hint=hint)
-    if found["type"] == "value_error":  # of several keys together
+        return Problem(f"unknown key `{found['loc'][-1]}`", where=path, hint=hint)
+    if found["type"] == "value_error":  # a condition over several keys
         return Problem(f"expected {found['msg'].removeprefix('Value error, ')}", where=path)
-    said = found["msg"].removeprefix("Input should be ")
-    return Problem(f"expected {said}, got {found['input']!r:.60}", where=path)
+    expected = found["msg"].removeprefix("Input should be ")
+    return Problem(f"expected {expected}, got {found['input']!r:.60}", where=path)
 
 
 def _cross_problems(
@@ -171,7 +169,7 @@ def _cross_problems(
 
 
 def _merged(ours: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """`row` over `ours`, key by key."""
+    """Return `ours` with the values of `row`, recursively."""
     whole = dict(ours)
     for key, value in row.items():
         nested = whole.get(key)

@@ -85,7 +85,7 @@ def test_a_site_has_scalable_units_of_its_own() -> None:
         ),
         (
             {"models": [{"id": "llama-3.3-70b", "arch": {"sliding_layers": 40}, **OWN}]},
-            "models[0].arch: expected window beside sliding_layers",
+            "models[0].arch: expected window with sliding_layers",
         ),
         (
             {"models": [{"id": "llama-3.3-70b", "arch": {"full_attention_layers": 500}, **OWN}]},
@@ -108,7 +108,7 @@ def test_a_site_has_scalable_units_of_its_own() -> None:
             {"gpus": [{"id": "L4", "memory_label_gb": "80GiB", **OWN}]},
             "gpus[0].memory_label_gb: expected a valid integer, unable to parse string as an integer, got '80GiB'",
         ),
-        ({"gpus": [{"id": "L4", "watts": 3, **OWN}]}, "gpus[0].watts: expected a known key, got `watts`"),
+        ({"gpus": [{"id": "L4", "watts": 3, **OWN}]}, "gpus[0].watts: unknown key `watts`"),
         (
             {"scalable_units": [{"id": "house-unit", "platform": "dgx-h20", "nodes_per_su": 4, **OWN}]},
             "scalable_units[0].platform: expected a known platform, got `dgx-h20`",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil, isfinite
 
-from ...catalog.mig import SEEN_AT_LEAST, SOURCE, slices_of
+from ...catalog.mig import MIN_VISIBLE_FRACTION, SOURCE, slices_of
 from ...spec.types import AUTO
 from ...spec.workload import WorkloadClass
 from ..demand.classes import ClassDemand
@@ -127,7 +127,7 @@ def _slice(sized: PoolSizing) -> Iterator[Step]:
     mig = slices_of(sized.case.platform.gpu or "")[profile]
     yield Step(
         "one MIG slice",
-        f"fraction of memory and bandwidth x GPU; at least {SEEN_AT_LEAST:g} of that memory is usable",
+        f"fraction of memory and bandwidth x GPU; at least {MIN_VISIBLE_FRACTION:g} of that memory is usable",
         (
             f"{profile}: {mig.instances} on one GPU, {sized.case.platform.gpus} on one node",
             f"memory {mig.memory[0]}/{mig.memory[1]}, multiprocessors {mig.compute[0]}/{mig.compute[1]}",
