@@ -1,11 +1,12 @@
-"""What is in a text: identifiers, names, language.
+"""Detector: finds identifiers, names and languages in a text. Opens no network connection.
 
-One small interface: `make_detector(settings)`, `Detector.find(text) -> list[Finding]` (spans of the text as it was
-given, none overlapping) and `language.languages(text)`. Behind it, in the order they run: `view` undoes disguises,
-the finders that `build` chose (protocol: `finder`) read what it shows, `finding.resolve` settles overlaps once.
-`structured` finds identifiers with a form of their own: `candidates` finds the few places worth a look, `judge` lets
-Presidio's pattern recognizers and their checksums decide. `names` finds names by their context. Nothing here reaches a
-network.
+Interface: `make_detector(settings)`, `Detector.find(text) -> list[Finding]` (spans of the given text, none overlapping)
+and `language.languages(text)`. In the order in which they run:
+
+- `text` undoes disguises; each result is a `NormalizedText`, in short a view.
+- The finders that `build` assembles (interface: `finder`) return findings for each view: `structured_finder` for
+  identifiers with a form of their own, `tables` for columns, `name_finder` for names.
+- `findings.overlaps.resolve` resolves overlapping findings.
 """
 
 from .build import make_detector

@@ -21,7 +21,7 @@ def make_detector(settings: DetectSettings) -> Detector:
     """The detector that these settings describe; made once, at start.
 
     Raises:
-        InputError: a phone region that nobody knows; an index or its key that can't be used.
+        InputError: an unknown phone region; an index or its key that cannot be used.
     """
     try:
         structured = StructuredFinder(phone_regions=settings.phone_regions)

@@ -1,8 +1,7 @@
-"""Texts in which nothing was found, remembered so that nobody looks again: system prompts, earlier turns of a chat.
+"""Cache of texts without findings, so that system prompts and earlier turns of a chat are scanned once.
 
-A conversation sends its whole past with every turn. What held nothing a moment ago holds nothing now, as long as the
-detector is the same; so a text is known by a digest, keyed anew in every process, and only clean texts are known,
-with their languages. Neither a text nor anything of it is kept.
+The cache holds a digest, keyed per process, of each text without findings, and the languages of that text. It holds
+neither texts nor findings. It is valid because the same detector gives the same findings.
 
     finder = CachedFinder(detector)
     finder.find(text)           # as the detector would
@@ -37,7 +36,7 @@ class Finder(Protocol):
 
     @property
     def rule_names(self) -> Sequence[str]:
-        """What a policy may name; asked only when it names any."""
+        """Rules that a policy may name; called only if a policy names rules."""
 
     def find(self, text: str) -> list[Finding]:
         """Identifiers, sorted, none overlapping."""
@@ -115,7 +114,7 @@ class CachedFinder:
         return self.scan(text)[0]
 
     def scan(self, text: str) -> tuple[list[Finding], frozenset[str] | None, Words | None]:
-        """The same, the languages of a clean text where they are known already, and the words of one that was read.
+        """Return the findings, the languages of a clean text if cached, and the words of a text that was scanned.
 
         Raises:
             Exception: as `find`.

@@ -2,7 +2,7 @@
 
 A pass over the text finds every place worth a look. Where letters and digits meet, another one over that place alone
 looks for the forms of the schemes, which are too many for the whole text (20 microseconds for 2 KB, measured 2026-11);
-dates are looked for only in a text that speaks of a birth.
+dates are searched for only in a text with a word about birth.
 Recognizers judge those places; then the digits that are left are judged by the schemes, what no scheme claims by the
 phone plan, and the rest by the words before it.
 """
@@ -47,7 +47,7 @@ _MIXED = Pattern(
 )
 _ANYWHERE = frozenset({EntityType.MAC, EntityType.SWIFT})  # letters and digits need not meet in these
 _SHORTEST_CRYPTO = 26  # letters and digits, with nothing between
-_FEWEST_UNSAID = 10  # digits in one group that somebody's number has where no word speaks of it
+_FEWEST_UNSAID = 10  # digits in one group of a personal number without a word near it
 _DIGIT = re.compile("[0-9]")
 _BETWEEN = "\0"
 _AROUND_MIXED = 48  # characters; more than half of the longest form lies between two such places
@@ -150,7 +150,7 @@ class _Recognizers:
 
     Args:
         besides: patterns whose places are only noted.
-        last: one that is asked only about places in which the others found nothing.
+        last: one that is called only for places without a match of the others.
     """
 
     def __init__(self, recognizers: Sequence[Recognizer], *besides: Pattern, last: Recognizer | None = None) -> None:
@@ -164,7 +164,7 @@ class _Recognizers:
     def find(
         self, text: str, context: TextContext, windows: Sequence[tuple[int, int]] = ()
     ) -> tuple[list[Finding], list[list[int]]]:
-        """What they recognize in `text`, or in these parts of it, and where each of the patterns besides begins."""
+        """Return the findings in `text` or its `windows`, and the starts of the matches of each `besides` pattern."""
         found: list[Finding] = []
         noted: list[list[int]] = [[] for _ in range(self._besides)]
         postponed: list[tuple[int, int]] = []

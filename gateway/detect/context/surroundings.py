@@ -1,7 +1,7 @@
-"""What stands around the places of one text, read when somebody asks, and once.
+"""The words around the numbers of one text, evaluated on demand and once.
 
 around = TextContext(topics, "his BSN is 111222333")
-around.may_say(topics.mask("@phone"))       # False: nothing in all of the text speaks of a phone
+around.may_say(topics.mask("@phone"))       # False: no word of the text belongs to the topic
 around(11, 20).near                         # topics right around the number
 """
 
@@ -12,10 +12,10 @@ from .topics import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Before, Behind, Topi
 
 
 class NumberContext:
-    """Topics around a place, as bits; what stands behind it is read when somebody asks.
+    """Topics around a place, as bits; those after it are evaluated on demand.
 
     Args:
-        before: what stands before it.
+        before: topics before the place.
     """
 
     __slots__ = ("_end", "_from", "_of_before", "before", "closest", "touching")
@@ -29,7 +29,7 @@ class NumberContext:
         self.touching = before.touching
         """Right before it, with no other number between."""
         self.closest = before.closest
-        """The last one before it, wherever that stands; 0 when there is none."""
+        """The last one before it, at any distance; 0 if absent."""
 
     @property
     def near(self) -> int:
@@ -38,12 +38,12 @@ class NumberContext:
 
     @property
     def after(self) -> int:
-        """The first one behind it; 0 when there is none."""
+        """The first one after it; 0 if absent."""
         return self._behind.first
 
     @property
     def following(self) -> int:
-        """Right behind it."""
+        """Directly after it."""
         return self._behind.following
 
     def speaks_of(self, mask: int, others: int) -> bool:
@@ -68,17 +68,21 @@ class TextContext:
         self._said: int | None = None
         self._in_table: dict[int, bool] = {}
         self._silent = (0, 0)
-        """Where nothing is said that was looked at last."""
+        """The last range in which no word was found."""
 
     def __call__(self, start: int, end: int) -> NumberContext:
-        """What stands around `text[start:end]`."""
+        """Return the topics around `text[start:end]`."""
         before = self._before.get(start)
         if before is None:
             before = self._before[start] = self._topics.before(self._text, start)
         return NumberContext(self, before, end)
 
     def behind(self, end: int, scale: int) -> Behind:
-        """What stands from `text[end]` on, where a letter takes so many bytes."""
+        """Return the topics after `text[end]`.
+
+        Args:
+            scale: bytes of a letter there, 1 or 2.
+        """
         behind = self._behind.get((end, scale))
         if behind is None:
             behind = self._behind[end, scale] = self._topics.behind(self._text, end, scale)
@@ -95,7 +99,7 @@ class TextContext:
         return self._in_table[line[0]]
 
     def are_silent(self, start: int, end: int) -> bool:
-        """Whether nothing is said so near `text[start:end]` that it could speak of it; quick from number to number."""
+        """Return whether no word is near enough to `text[start:end]` to be its context; fast from number to number."""
         if start > 1 and self._text[start - 2 : start - 1].isalpha():
             return False  # "number 17", as in nearly all prose
         first, last = max(0, start - FARTHEST_BEFORE), end + FARTHEST_BEHIND

@@ -84,6 +84,6 @@ def _neighbours(text: str, line: tuple[int, int]) -> Iterator[list[str]]:
 
 
 def _shape(text: str, start: int, end: int) -> str | None:
-    """The cells of a line, as `w` and `n`, words beside each other as one; None for what is no row of a table."""
+    """Return the cells of a line as `w` and `n`, adjacent words as one; None if the line is not a row of a table."""
     cells = "".join("w" if _LETTER.search(cell) else "n" for cell in text[start:end].split() if _SAYS.search(cell))
     return _WORDS.sub("w", cells) if cells.count("n") > 1 else None

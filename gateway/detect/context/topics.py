@@ -1,11 +1,11 @@
-"""What the words around a number say about it: topics such as `phone`, `tax`, `order`.
+"""Classifies the words around a number by topic: `phone`, `tax`, `order`.
 
     topics = Topics(["@phone", "bsn burgerservicenummer*"])
     before = topics.before("his BSN is 111222333", 11)
     before.near & topics.mask("bsn burgerservicenummer*")        # not 0: a word of that topic is near
 
-A topic is named in `context_words.txt` (`@phone`), or written out as words where a scheme has its own. Only the words
-right around a candidate are read: about 10 microseconds before it and 3 behind it (measured 2026-11).
+A topic is named in `context_words.txt` (`@phone`), or is a list of words if a scheme has its own. Only the words
+near a candidate are read: about 10 microseconds for those before it and 3 for those after it (measured 2026-11).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _NEAR_BEFORE, _NEAR_AFTER = 64, 40  # characters in which a word counts: about t
 # Letters between a word and a number: of one phrase ("passport, lautet seit letzter Woche ..."), and right together
 # ("order number 17"). In UTF-8 bytes, so twice as many where letters take two.
 _PHRASE, _TOUCHING = 40, 13
-_NEXT = 18  # bytes behind a number within which a word ends that it belongs to: "17 nolu sipariş"
-_SAME_PLACE = 24  # bytes in which words behind a number make one expression
-_GATED = "@phone"  # of words that most texts have none of, asked about by many a number: one look answers all
+_NEXT = 18  # bytes after a number within which a word that belongs to the number ends: "17 nolu sipariş"
+_SAME_PLACE = 24  # bytes in which words after a number are one expression
+_GATED = "@phone"  # a topic that most texts have no word of and many numbers query: one scan answers all queries
 _SPELLED = " d o b "  # the one word of single letters that `gate` leaves out
 _SPELLED_WITHIN = b" o "  # however many signs part its letters
 _FEWEST_LONG = 5  # digits of a long number
 _LONG_NUMBER = re.compile(r"[0-9](?:[ .,:/()-]{0,2}[0-9]){4,}")
 _NUMBER = re.compile(r"(?<![0-9])[0-9]{1,4}(?![0-9])")
 # Four characters before a full stop, or it is an abbreviation's: "invoice no. 17".
-# The character first, what it needs behind it: so most of a text is skipped in one step.
+# The character is matched first, and its condition after it, so that the search skips most of a text in one step.
 _SENTENCE_END = re.compile(r"[.!?\n。！？](?:(?<=\w{4}[.!?])\s|(?<=\n)\s*\n|(?<=[。！？]))")
 _PHRASE_END = re.compile(r"[.!?\n。！？](?:(?<=\w{4}[.!?])\s|(?<=[\n。！？]))")
 # "Your account number?\n[10:17] Anna: Sure, it's 20481632": what a question asks for, its answer need not say again.
@@ -45,8 +45,8 @@ FARTHEST_BEFORE, FARTHEST_BEHIND = max(_NEAR_BEFORE, _LONGEST_ANSWER), _NEAR_AFT
 """Characters from a place beyond which nothing is read."""
 _WORD = re.compile(r"\w{1,20}")
 SAYS = re.compile("[A-Za-z?\x80-\U0010ffff](?<=[^\\W\\d_]|[?？؟])")
-"""A letter or a question mark. Without one around a place nothing is said there, and nothing asked; so it is between
-numbers, which the first characters are for: they are skipped in a third of the time."""
+"""A letter or a question mark: without one near a place, there is neither a word nor a question. The first characters
+make the search between numbers three times as fast."""
 _DIGIT = re.compile("[0-9]")
 _FIRST_RUN_TOGETHER = "\u3040"
 _FIRST_NOT_KEPT = 0x3000  # letters from here on are too many to keep: Chinese, Korean
@@ -55,7 +55,7 @@ _SEAM = re.compile(
     "(?<=[a-z0-9])(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])|(?<=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3])(?=[a-z])"
 )
 _NOT_LETTERS = re.compile(r"[\W_]+")
-# Of ASCII: letters in lower case, digits as zeros, a space for what stands in long numbers, a line for anything else.
+# ASCII: letters in lower case, digits as zeros, separators of long numbers as a space, anything else as a line break.
 _TO_WORDS = bytes(
     ord(c.lower()) if c.isalpha() else 48 if c.isdigit() else 32 if c in " .,:/()-" else 10
     for c in map(chr, range(128))
@@ -76,20 +76,20 @@ class Before(NamedTuple):
     touching: int
     """Right before it, with no other number between."""
     closest: int
-    """The last one, wherever that stands; 0 when there is none."""
+    """The last one, at any distance; 0 if absent."""
     scale: int
     """Bytes that a letter takes there."""
 
 
 class Behind(NamedTuple):
-    """Topics behind a place, as bits."""
+    """Topics after a place, as bits."""
 
     near: int
-    """Anywhere behind it."""
+    """Anywhere after it."""
     first: int
-    """The first one; 0 when there is none."""
+    """The first one; 0 if absent."""
     following: int
-    """Right behind it."""
+    """Directly after it."""
 
 
 _NOTHING_BEFORE, _NOTHING_BEHIND = Before(0, 0, 0, 0, 1), Behind(0, 0, 0)
@@ -115,7 +115,7 @@ class Topics:
 
     def __init__(self, specs: Iterable[str]) -> None:
         self._masks = {spec: 1 << index for index, spec in enumerate(sorted(set(specs)))}
-        self._far = ~self._masks.get("@order", 0)  # an order speaks of the next number in its own sentence
+        self._far = ~self._masks.get("@order", 0)  # "order" supports the next number in its own sentence only
         masks: dict[str, int] = {}
         self._capitals: dict[str, int] = {}
         for spec, mask in self._masks.items():
@@ -133,7 +133,7 @@ class Topics:
             for word in (literal.strip() for literal, mask in masks.items() if mask & order)
         )
         self._whole = 1 << len(self._masks)
-        """Of an expression that ends with an order's word and is none: "taxpayer reference"."""
+        """Marks an expression that ends with a word of `@order` but has another meaning: "taxpayer reference"."""
         self._no_order = ~(order | self._whole)
         self._mask_of = [
             mask if mask & order or not literal.rstrip().endswith(order_words) else mask | self._whole
@@ -154,7 +154,10 @@ class Topics:
         return ~self._gated
 
     def before(self, text: str, start: int) -> Before:
-        """What stands before `text[start]`; what a word right there says is no answer to a question before it."""
+        """Return the topics before `text[start]`.
+
+        A question before the number is ignored if a word directly before the number belongs to a topic.
+        """
         if SAYS.search(text, max(0, start - _LONGEST_ANSWER), start) is None:
             return _NOTHING_BEFORE
         before = self._read_before(text, start)
@@ -165,7 +168,7 @@ class Topics:
     def _read_before(self, text: str, start: int) -> Before:
         first = max(0, start - _NEAR_BEFORE)
         if first and text[first - 1].isalnum() and (half := _WORD.match(text, first, start)):
-            first = half.end()  # half a word says nothing
+            first = half.end()  # omit a word that the window cuts
         folded, sentence = _before(text[first:start])
         hits = [(place, self._mask_of[word]) for place, _, word in self._scanner.scan_bytes(folded)]
         if capitals := [word for word in self._written_in_capitals(text, first, start + 1) if word.end() <= start]:
@@ -200,7 +203,7 @@ class Topics:
         return Before(near, phrase, touching, closest, scale)
 
     def behind(self, text: str, end: int, scale: int) -> Behind:
-        """What stands from `text[end]` on.
+        """Return the topics from `text[end]` on.
 
         Args:
             scale: bytes that a letter takes there.
@@ -252,7 +255,7 @@ def _question(text: str, start: int) -> str | None:
 
 
 def _before(text: str) -> tuple[bytes, int]:
-    """What stands before a place, folded, and where its last sentence begins in that."""
+    """Return the folded text before a place, and the offset of its last sentence."""
     end = 0
     for match in _SENTENCE_END.finditer(text):
         end = match.end()
@@ -286,7 +289,7 @@ def fold(text: str) -> str:
 
 
 class _Folds(dict[int, str]):
-    """Lower-case character -> what stands for it in a folded text: itself without accents, or a space."""
+    """Maps a lower-case character to its folded form: the character without accents, or a space."""
 
     def __missing__(self, code: int) -> str:
         base = [each for each in unicodedata.normalize("NFD", chr(code)) if not unicodedata.combining(each)]
@@ -300,7 +303,7 @@ _FOLDS = _Folds()
 
 
 def _literal(word: str) -> str:
-    """What stands in a folded text for a word of the table."""
+    """Return the folded form of a word of the table."""
     core = fold(word.strip("*").replace("_", " ")).strip()
     return (
         ("" if word.startswith("*") or _has_no_spaces(core) else " ")

@@ -23,7 +23,7 @@ def resolve(findings: Iterable[Finding]) -> list[Finding]:
         Sorted by start. Deterministic: the same findings in any order give the same result.
     """
     ranked = sorted(findings, key=lambda f: (f.start - f.end, -f.score, _RANK[f.entity_type], f.start, f.rule))
-    taken: list[tuple[int, int]] = []  # spans of what stands, sorted; none overlap
+    taken: list[tuple[int, int]] = []  # spans of the kept findings, sorted; none overlap
     kept: list[Finding] = []
     for finding in ranked:
         place = bisect_left(taken, (finding.start, finding.start))
@@ -38,9 +38,9 @@ def resolve(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def resolve_whole(findings: Iterable[Finding], text: str) -> list[Finding]:
-    """As `resolve`, but of a finding that gives way the words beside the others stand, as findings of their own.
+    """Resolve overlaps as `resolve`, but keep the words of a losing finding that no other finding covers.
 
-    For those who find by reading, and may take a name and half of the number behind it for one name.
+    For model finders, which may return a name together with half of the number after it.
 
     Args:
         text: that they are in.
@@ -58,7 +58,7 @@ def resolve_whole(findings: Iterable[Finding], text: str) -> list[Finding]:
 
 
 def _gaps(standing: Sequence[Finding], lost: Finding) -> Iterator[tuple[int, int]]:
-    """What of a finding none of those that stand covers.
+    """Yield the spans of `lost` that no finding in `standing` covers.
 
     Args:
         standing: sorted by start, none overlapping.

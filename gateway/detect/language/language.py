@@ -1,16 +1,16 @@
-"""Which languages is a text in? By script, by everyday words, by letters that few languages have; no model.
+"""Detects the languages of a text: by script, by common words, by letters that few languages have. Uses no model.
 
-The answer steers policy: a language in which names can be found may leave, any other stays on-prem. So the guess errs
-on one side only: "can't be told" (`und`) is an answer, a word in another script is never outvoted by the rest, a
-passage in another language counts as soon as a few of its everyday words stand together, and a short text that could
-be in two languages is in both.
+Policy depends on the result: a text in a language in which names can be found may leave, any other stays on-prem. So
+errors must be on the safe side. The result is `und` if a part is undetermined. A word in another script always counts. A
+passage in another language counts from a few of its common words on. A short text that could be in two languages is in
+both.
 
     languages("Please confirm the transfer")            # {"en"}
     languages("Bitte bestätigen Sie die Überweisung")   # {"de"}
     languages("4111 1111")                              # {"zxx"}: nothing linguistic
 
-Codes are ISO 639-1, or 639-2 where there is no other. The tables are in `everyday_words` and `scripts`; this module
-only counts, over UTF-8 bytes, which is several times quicker than over characters.
+Codes are ISO 639-1, or 639-2 for languages without such a code. The tables are in `stop_words` and `scripts`. This
+module only counts, over UTF-8 bytes, which is several times faster than over characters.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SHARE_OF_OTHERS = 0.07
 _WINDOW = 24  # words; a passage in another language is at least a sentence
 _FOREIGN_HITS = 4  # everyday words that the text's own language has not
 _OWN_LETTERS = 6  # of another language: a sentence of Polish or Turkish has eight
-_STRANGE_RUN = 20  # words in a row that no language knows: that passage can't be told
+_STRANGE_RUN = 20  # consecutive words of an unknown language: the language of that passage is undetermined
 _EMBEDDED = 0.3  # of a text's words may be Latin ones that hardly any language knows: product names, abbreviations
 
 # Votes of a text are one string with a character a word, its group's number: counting and searching it is done in C.
@@ -73,7 +73,7 @@ _FEW_WORDS = 4
 
 _ASCII = bytes(range(128))
 _UNMARKED = Counter[str]()
-# Punctuation that stands at words and is not ASCII, by how it begins. What is not listed only hides a word or two.
+# Non-ASCII punctuation next to words, by its first byte. A missing sign hides only a word or two.
 _MARKS = {
     lead: tuple(mark.encode() for mark in marks)
     for lead, marks in ((b"\xe2\x80", "’“”„—"), (b"\xc2", "\u00a0«»"), (b"\xd8", "،؛؟"))
@@ -81,7 +81,7 @@ _MARKS = {
 
 
 def languages(text: str) -> frozenset[str]:
-    """The languages of `text`: `und` among them when something can't be told, `zxx` alone when there are no words."""
+    """Return the languages of `text`: includes `und` if a part is undetermined, and is only `zxx` without words."""
     if text.isascii():
         return languages_of(text.encode().translate(TO_WORDS).split())
     data = text.encode("utf-8", "surrogatepass")
@@ -130,7 +130,7 @@ def _told(words: Sequence[bytes], latin: int, scripts: Scripts, marked: Counter[
 def _of_most(votes: str, letters: int) -> str | None:
     """The language with more words of its own than all others have words; most texts have one.
 
-    What `_guess` would say of a text in one script, without counting.
+    Returns the same as `_guess` for a text in one script, without counting.
 
     Args:
         letters: that speak for some language, and may all speak for another.

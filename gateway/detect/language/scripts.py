@@ -48,7 +48,7 @@ _STRANGE = re.compile(rf"[^\W\d_{_KNOWN}]|[{_IN_FRAMES}]")
 
 @dataclass(frozen=True, slots=True)
 class Scripts:
-    """What a text is written in."""
+    """Scripts of a text."""
 
     families: tuple[str, ...]
     """Of `latin`, `cyrillic`, `arabic`."""

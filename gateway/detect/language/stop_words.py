@@ -1,6 +1,6 @@
 """Everyday words and telling letters of about fifty languages, as tables that `language` counts with.
 
-The words stand in `everyday_words.txt` and are read once, at import. Keys are UTF-8 with ASCII in lower case, as
+The words are in `everyday_words.txt` and are read once, at import. Keys are UTF-8 with ASCII in lower case, as
 `language` cuts its words; a word with other letters is kept as it is written within a sentence, at its beginning, in
 capitals and (from four letters on) typed without its marks.
 
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 WORD, OWN_WORD = 20, 40
-"""Points of an everyday word, and of one that no other language here has."""
+"""Points of a common word, and of one that only one language here contains."""
 OWN_LETTER, _SHARED_LETTER = 10, 5
 
 _CYRILLIC = ("ru", "uk", "kk", "be", "bg", "ky", "mk", "mn", "sr", "tt")
@@ -183,7 +183,7 @@ OWN_LETTERS: dict[str, str] = {
 """Letter -> the only language here that has it; not for Arabic script, where habits of typing differ."""
 
 HEAD_START: int = sum(points << _shift[language] for language, points in EXPECTED.items())
-"""What is added once to every sum; alone it is no evidence."""
+"""Added once to every sum; alone it is not sufficient."""
 
 
 def points(ballots: int, script: str) -> list[int]:

@@ -1,5 +1,5 @@
-"""A site's own models that find names: loaded from files whose digest the settings hold, behind the finders' protocol.
+"""A site's own models that find names: loaded from files whose digest the settings contain, used through `finder`.
 
-`load` opens what the settings name, `finder` gives what a model says the gateway's kinds, `digest` says what a file or
-a folder is. A model needs a thread and a time limit: see `model_finders`. Nothing here reaches a network.
+`load` opens the models in the settings, `finder` maps their labels to entity types, `digest` computes the digest of a
+file or folder. A model needs a thread and a time limit: see `model_finders`. Opens no network connection.
 """

@@ -1,11 +1,11 @@
 """The SHA-256 of a file, or of a whole folder, so that a site runs the model that it approved and no other.
 
 A folder's digest is that of the list of its files as `sha256sum` prints it, sorted by name byte by byte, so that
-anybody can make it:
+standard tools can compute it:
 
     cd FOLDER && find . -type f -printf '%P\\n' | LC_ALL=C sort | xargs -d '\\n' sha256sum | sha256sum
 
-A folder that holds links or anything else that is no file has no digest.
+A folder that contains links or special files has no digest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def sha256_of(path: Path) -> str:
     """The digest of a file or a folder, in hex.
 
     Raises:
-        InputError: it can't be read, or holds something that is no file.
+        InputError: unreadable, or contains something other than files and folders.
     """
     try:
         if not path.is_dir():

@@ -1,4 +1,4 @@
-"""What a model says about a text, as findings: its labels become kinds, our own tokens are nobody's name.
+"""Findings of a model: its labels become entity types, and the gateway's own tokens do not count as names.
 
     finder = NameModelFinder(read, labels={"PER": EntityType.PERSON}, rule="MODEL_RU_NAMES")
     finder.find(NormalizedText("Звонил Иван Петров"), [])
@@ -40,7 +40,7 @@ class NameModelFinder:
         self._min_score = min_score
 
     def find(self, view: NormalizedText, _found: Sequence[Finding]) -> Iterator[Finding]:
-        """What the model finds in `view`, without the spaces and marks around it."""
+        """Yield the findings of the model in `view`, without the spaces and marks around them."""
         text = view.text
         for start, end, label, score in self._read(text, self.until_s):
             entity_type = self._labels.get(label)

@@ -8,7 +8,7 @@ it for a model of spans with one encoder. The format is that of urchade/GLiNER 0
 Words are found by a pattern, and `words_mask` numbers the first token of each from 1. Every run of up to `max_width`
 words is scored for every label; of runs that are surer than `min_score` and overlap, the surest stays.
 
-Three things are ours, for nothing may stay unread or be found beside its place:
+Three things differ from GLiNER's own code, so that no text remains unread and no span is shifted:
 
 | | here | the original |
 |---|---|---|
@@ -38,7 +38,7 @@ _WORD = re.compile(r"\w+(?:[-_]\w+)*|\S")  # gliner, data_processing/tokenizer.p
 _INPUTS = {"input_ids", "attention_mask", "words_mask", "text_lengths", "span_idx", "span_mask"}
 _MIN_SCORE = 0.5  # gliner, `threshold` of predict_entities
 _MOST_CHARS = 50  # of a word; more is text without spaces, or no text
-_LEAST_TOKENS = 128  # for words beside the question
+_LEAST_TOKENS = 128  # for words in addition to the question
 _LEAST_OVERLAP = 32  # words; half of them are context on either side of where one window hands over to the next
 
 
@@ -70,11 +70,11 @@ def open_gliner(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
         question = Question(files, tuple(settings.labels))
         if question.width < _LEAST_TOKENS:
             raise InputError(
-                f"expected {_LEAST_TOKENS} tokens for words beside the labels, got {question.width}",
+                f"expected {_LEAST_TOKENS} tokens for words besides the labels, got {question.width}",
                 where=str(path),
                 hint="name fewer labels, or shorter ones",
             )
-        question.scores([Word(0, 1, [0])], math.inf)  # it fits its labels, or says so now
+        question.scores([Word(0, 1, [0])], math.inf)  # raises now if the model does not match its labels
     least = _MIN_SCORE if settings.min_score is None else settings.min_score
     return partial(question.entities, min_score=least), frozenset(settings.labels)
 
@@ -100,7 +100,7 @@ class Question:
         self.width = files.width(files.config.get("encoder_config") or {}) - len(encoded.ids)
 
     def entities(self, text: str, until_s: float, *, min_score: float) -> list[Entity]:
-        """What stands in `text`; none overlap.
+        """Return the entities in `text`; none overlap.
 
         Raises:
             TimeoutError: it took longer than `until_s`.
@@ -139,7 +139,7 @@ class Question:
             yield Word(start, end, [token for _, token in tokens])
 
     def inputs(self, words: Sequence[Word]) -> dict[str, Any]:
-        """What the model is given for these words: `ids` and the arrays beside them."""
+        """Return the model's input for these words: `ids` and the other arrays."""
         import numpy as np
 
         ids = [*self._before]

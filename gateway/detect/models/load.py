@@ -1,4 +1,4 @@
-"""Opens the models that the settings name, and refuses what is not the one that was approved.
+"""Opens the models that the settings name, and rejects files other than the approved ones.
 
 finder = load_model(settings.detect.models[0], where="detect.models[0]")
 """
@@ -30,7 +30,7 @@ def load_model(settings: NameModelSettings, *, where: str) -> NameModelFinder:
     """The model, ready to be asked.
 
     Args:
-        where: it stands in the settings.
+        where: its key in the settings.
 
     Raises:
         InputError: it is absent, another one, damaged, or does not know a label that the settings name.
@@ -41,7 +41,7 @@ def load_model(settings: NameModelSettings, *, where: str) -> NameModelFinder:
         if label not in known:
             near = difflib.get_close_matches(label, known, n=1)
             raise InputError(
-                f"expected labels of the model ({', '.join(sorted(known)) or 'it has none'}), got {label}",
+                f"expected labels of the model ({', '.join(sorted(known)) or 'none found'}), got {label}",
                 where=f"{where}.labels",
                 hint=f"did you mean {near[0]}?" if near else "",
             )

@@ -1,4 +1,4 @@
-"""What models in ONNX have in common: a session, a tokenizer and a configuration, from the files of one folder.
+"""Common code of ONNX models: a session, a tokenizer and a configuration, from the files of one folder.
 
 The session has one thread, which is the caller's, so that a worker may be forked from a process that has opened it.
 """
@@ -33,11 +33,11 @@ class OnnxFiles:
     """Tokens after it."""
 
     def run(self, ids: Sequence[int], until_s: float, **more: Any) -> Any:
-        """What the model says of these tokens; an input that it does not have is left out.
+        """Return the model's output for these tokens; inputs that the model does not have are omitted.
 
         Raises:
             TimeoutError: it is too late to ask.
-            ValueError: its answer is not of numbers alone, so it says nothing.
+            ValueError: the output contains values that are not finite.
         """
         import numpy as np
 
@@ -47,7 +47,7 @@ class OnnxFiles:
         given = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row), **more}
         answer = self.session.run(None, {each.name: given[each.name] for each in self.session.get_inputs()})[0]
         if not np.isfinite(answer).all():
-            raise ValueError("the model's scores are no numbers")
+            raise ValueError("the model's scores are not finite")
         return answer[0]
 
     def width(self, config: Mapping[str, Any]) -> int:

@@ -4,7 +4,7 @@
 longer than the model reads at a time is read in windows that overlap. A word is a name when one of its pieces is, with
 the score of its surest piece; words in a row of one label are one name unless a `B-` begins another.
 
-The packages `onnxruntime` and `tokenizers` are not among the gateway's own: whoever names such a model installs them.
+The packages `onnxruntime` and `tokenizers` are not dependencies of the gateway: a site with such a model installs them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def open_onnx(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
         files = open_files(settings.path, "config.json")
         names = [files.config["id2label"][str(number)] for number in range(len(files.config["id2label"]))]
         classifier = _Classifier(files, names)
-        classifier.scores([0], math.inf)  # it fits its labels and inputs, or says so now
+        classifier.scores([0], math.inf)  # raises now if the model does not match its labels and inputs
     return classifier.read, frozenset(_plain(name) for name in names) - {"O"}
 
 

@@ -1,10 +1,10 @@
-"""What opening a model comes to when it can't be opened: an `InputError` that says what is missing or wrong.
+"""Opens models; turns failures into an `InputError` that states what is missing or invalid.
 
     onnxruntime, tokenizers = packages("onnxruntime", "tokenizers", path=path)
     with refused_as_no("pipeline that stanza loads", path):
         ...
 
-Packages that the gateway does not bring are looked for beside its own, and after them in the site's folder
+Packages that the gateway does not bring are searched for among its own packages, and after them in the site's folder
 (`add_packages`), so that nothing in that folder replaces what the gateway runs on.
 """
 
@@ -26,7 +26,7 @@ def add_packages(folder: Path, *, where: str) -> None:
     """Let packages in a folder be imported, as `pip install --target` lays them, unless there are others of that name.
 
     Raises:
-        InputError: there is no such folder, or somebody else could put code there.
+        InputError: the folder does not exist, or other users can write it.
     """
     if not folder.is_dir():
         raise InputError(f"expected a folder with Python packages, got none at {folder}", where=where)

@@ -8,7 +8,7 @@ from ...settings.name_model import NameModelSettings
 from .finder import Entity, Read
 from .opening import refused_as_no
 
-_SCORE = 0.85  # spaCy's entities have none; Presidio gives them this (presidio-analyzer 2.2, read 2026-11)
+_SCORE = 0.85  # spaCy's entities have no score; Presidio uses this one (presidio-analyzer 2.2, read 2026-11)
 
 
 def open_spacy(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:

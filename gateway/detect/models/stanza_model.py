@@ -3,7 +3,7 @@
 It holds `resources.json` and the files of one language. Nothing is downloaded, and no GPU is used. Whoever names such a
 model installs the packages `stanza` and `torch`, which are not among the gateway's own.
 
-torch is told to use one thread, which is the caller's, so that a worker may be forked from a process that has opened
+torch is limited to one thread, the caller's, so that a worker may be forked from a process that has opened
 it. What stanza would log is not logged, for it may quote a text.
 """
 
@@ -18,7 +18,7 @@ from ...settings.name_model import NameModelSettings
 from .finder import Entity, Read
 from .opening import packages, refused_as_no
 
-_SCORE = 0.85  # stanza's entities have none; Presidio gives them this (presidio-analyzer 2.2, read 2026-11)
+_SCORE = 0.85  # stanza's entities have no score; Presidio uses this one (presidio-analyzer 2.2, read 2026-11)
 
 
 def open_stanza(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:

@@ -9,7 +9,7 @@ from ..text.words import Words
 from .clues import PATRONYMIC_PARTS, Clue
 from .cues import JOINTS
 from .given_names import is_given_name
-from .shape import Name, is_nobody, name_at, word_before
+from .shape import Name, is_non_name, name_at, word_before
 
 _OF_FORM = PATRONYMIC_PARTS | JOINTS
 _PATRONYMIC = re.compile(
@@ -46,16 +46,16 @@ def _patronymics(folded: bytes, ends: Sequence[int]) -> list[bytes]:
     """Words of this form, sorted.
 
     Args:
-        ends: of what stands in every such word.
+        ends: ends of the part that every such word contains.
     """
     candidates = {folded[folded.rindex(b" ", 0, end) + 1 : folded.index(b" ", end)] for end in ends}
     return [word for word in sorted(candidates) if _PATRONYMIC.fullmatch(word.decode("utf-8", "replace"))]
 
 
 def _around_patronymic(text: str, start: int, end: int) -> Name | None:
-    """Given name and surname stand before it, or the surname behind it."""
+    """Return the name around a patronymic: given name and surname before it, or the surname after it."""
     given = word_before(text, start)
-    if given is None or is_nobody(given[1], given[1].lower()):
+    if given is None or is_non_name(given[1], given[1].lower()):
         return None
     is_capital = text[start].isupper() and given[1][0].isupper()
     if not is_capital and not is_given_name(given[1]):
@@ -71,12 +71,12 @@ def _around_patronymic(text: str, start: int, end: int) -> Name | None:
 
 
 def _is_surname(word: str) -> bool:
-    return word[0].isupper() and not is_nobody(word, word.lower())
+    return word[0].isupper() and not is_non_name(word, word.lower())
 
 
 def _around_joint(text: str, at: int) -> Name | None:
     before = word_before(text, at)
-    if before is None or is_nobody(before[1], before[1].lower()):
+    if before is None or is_non_name(before[1], before[1].lower()):
         return None
     is_caseless = before[1].lower() == before[1].upper()
     if not before[1][0].isupper() and not (is_caseless and is_given_name(before[1])):

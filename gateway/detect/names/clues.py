@@ -1,4 +1,4 @@
-"""Everything beside which a name may stand, or that is in its form, in one pass over a text's words.
+"""Finds all cues of names, and parts of patronymics, in one pass over a text's words.
 
 clues_in(words_of("Dear Mr. Ola Nordmann").folded)     # [(6, b" dear "), (9, b" mr "), (14, b" ola ")]
 """
@@ -19,7 +19,7 @@ PATRONYMIC_PARTS = frozenset(
         ("vich", "vn", "ович", "евич", "ёвич", "ьич", "мич", "кич", "овн", "евн", "ёвн", "ичн", "ОВ", "ЕВ"),
     )
 )
-"""What stands in every patronymic; a text without one of these has none."""
+"""Parts of patronymics; every patronymic contains one of these."""
 
 _PHRASES = sorted(CUES.keys() | JOINTS | PATRONYMIC_PARTS)
 _SCANNER = Scanner([Pattern(re.escape(phrase.decode()), has_start=False, has_case=True) for phrase in _PHRASES])

@@ -1,7 +1,7 @@
-"""Names of people by what stands around them, in eight languages at once.
+"""Finds names of people by the words around them, in eight languages.
 
 A title, an introduction, a greeting, a closing, a role, a `name:` field, a patronymic, a known given name before a
-surname, a cell beside an identifier, the line below a label: in these places a word is a person. It is not a name
+surname, a cell next to an identifier, the line below a label: in these places a word is a person. It is not a name
 model: a name without such a place around it is not found, which is why policy says in which languages the site accepts
 that.
 
@@ -38,7 +38,7 @@ _BESIDE = " \u00a0,"  # between the words of a name and a tab
 
 
 def find_names(text_words: Words, found: Sequence[Finding] = ()) -> Iterator[Finding]:
-    """Names in a text that is already cut into words; of one that goes on behind a tab, each cell's part.
+    """Yield names in a text; a name that continues after a tab is split at the tab.
 
     Args:
         found: identifiers in the same text; a name in the same row as one is believed with less.

@@ -1,7 +1,7 @@
-"""Names beside cues: titles, introductions, greetings, closings, roles, labels, known given names.
+"""Finds names next to cues: titles, introductions, greetings, closings, roles, labels, known given names.
 
-Each kind of cue has one function that looks at the place right behind it (at the cue itself for a given name) and says
-which name stands there, if any. They differ in what may stand between and in how much they ask of the name.
+Each sort of cue has one function that checks the place directly after it (the cue itself for a given name) and returns
+the name there, if any. They differ in the text allowed in between and in their requirements on the name.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .shape import (
     ends_like_surname,
     is_company,
     is_lower,
-    is_nobody,
+    is_non_name,
     name_at,
     word_before,
 )
 
-_LOWER_BEHIND = re.compile(f" {LOWER}")  # behind most cues: "the customer asked"
+_LOWER_BEHIND = re.compile(f" {LOWER}")  # after most cues: "the customer asked"
 _AFTER_TITLE = re.compile(r"\.?[ \t\u00a0]{1,3}|\.(?=\w)")
 _AFTER_WORDS = re.compile(r"[ \t]?[,:–—-]?[ \t\u00a0]{1,3}[\"'“«]?|[ \t]?:[ \t]?[\"'“«]?")
 _AFTER_GREETING = re.compile(r"[,!،]?[ \t\u00a0]{1,3}")
@@ -35,7 +35,7 @@ _LINE_START = re.compile(r"(?:^|[\n.!?:>\"«“(*-])[ \t>]{0,4}\Z")
 # A colon within the line makes it a label: "Guten Tag, AHV: 756...".
 _AFTER_ADDRESSEE = re.compile(r"[ \t]?(?:$|[,!;\n–—-]|\.(?!:)|:[ \t]*(?:\n|$))")
 _OWNS = re.compile(r"['’]s [a-z]")
-# What somebody says right before the name of who is meant, in a chat.
+# Words directly before the name of the addressee in a chat.
 _SPOKEN_TO = re.compile(
     r"(?<![^\W_])(?:thanks|thank you|thx|sure|yes|yeah|no|ok|okay|wow|great|sorry|morning|congratulations|congrats"
     r"|perfect|please|welcome|bye|goodbye|well done|of course|absolutely|right|you|danke|ja|nein|klar|merci|oui|non"
@@ -49,7 +49,7 @@ _NUMBER_BEFORE = re.compile(r"[0-9][ \t\u00a0]?\Z")
 
 
 def by_cue(text_words: Words, clues: Sequence[Clue]) -> Iterator[tuple[str, Name]]:
-    """Names beside cues, each with its rule.
+    """Yield names next to cues, each with its rule.
 
     Args:
         clues: in the text.
@@ -156,7 +156,7 @@ def _by_role(text: str, at: int, cue: Cue) -> Name | None:
         return name if name.words >= 2 or name.initials else None
     if name.words + name.initials >= 2 or ends_like_surname(text[name.start : name.end]):
         return name
-    # "customer Smith asked": one word with a capital, where the cue has none, so this is no heading.
+    # "customer Smith asked": one word with a capital after a cue without one, so this is not a heading.
     return name if text[at - cue.length].islower() and not match[0].strip() and cue.language == "en" else None
 
 
@@ -189,7 +189,7 @@ def _given(text: str, at: int, cue: Cue) -> Name | None:
     if _is_called(text, at, name.end):
         return name
     # "Kowalska Anna": the surname stands first, within a sentence or with a surname's ending.
-    if before is None or not before[1][0].isupper() or is_nobody(before[1], before[1].lower()) or len(before[1]) < 3:
+    if before is None or not before[1][0].isupper() or is_non_name(before[1], before[1].lower()) or len(before[1]) < 3:
         return None
     if ends_like_surname(before[1]) or _LINE_START.search(text, max(0, before[0] - 6), before[0]) is None:
         return Name(before[0], name.end, 2, 0, 1)
@@ -197,7 +197,7 @@ def _given(text: str, at: int, cue: Cue) -> Name | None:
 
 
 def _is_called(text: str, start: int, end: int) -> bool:
-    """Whether somebody is spoken to by this name: "Thanks, Anna.", "well done, Anna!"."""
+    """Return whether the name addresses a person: "Thanks, Anna.", "well done, Anna!"."""
     if text[end : end + 1] == "!" and text[max(0, start - 2) : start] == ", ":
         return True
     return bool(_CALL_END.match(text, end) and _SPOKEN_TO.search(text, max(0, start - _LONGEST_CALL), start))

@@ -1,4 +1,4 @@
-"""Cues: what stands beside a name, read from `cues.txt`; `clues` looks for all of them at once."""
+"""Cues: words next to names, read from `cues.txt`; `clues` searches for all of them in one pass."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .given_names import GIVEN_NAMES, GIVEN_WORDS
 
 
 class Place(StrEnum):
-    """What a cue says about the word after it."""
+    """Meaning of a cue for the word after it."""
 
     TITLE = "title"
     INTRODUCTION = "introduction"
@@ -19,13 +19,13 @@ class Place(StrEnum):
     GREETING = "greeting"
     CLOSING = "closing"
     ROLE = "role"
-    LABEL = "label"  # a name may stand on the line below
+    LABEL = "label"  # the name can be on the line below
     GIVEN = "given"  # the word itself is a given name
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """What one phrase may say."""
+    """One meaning of a phrase."""
 
     place: Place
     language: str
@@ -36,7 +36,7 @@ class Cue:
     only_abbreviated: bool = False
     only_next_line: bool = False
     takes_lower: bool = False
-    """A name behind it may be without capitals."""
+    """Whether a name after it may be without capitals."""
 
 
 # The marks of `cues.txt` at the end of a phrase.
@@ -100,12 +100,12 @@ def _section(name: str) -> frozenset[str]:
 COLUMNS = _section("column")
 """Headers of columns in which people stand, in lower case, one space between words."""
 FIELDS = _section("field") | COLUMNS
-"""What stands before a colon and a name, in lower case, one space between words."""
+"""Labels before a colon and a name, in lower case, one space between words."""
 WEAK_FIELDS = _section("weak field")
 """Those of them that hold other things as often."""
 
 CUES: dict[bytes, tuple[Cue, ...]] = _cues()
-"""Phrase, as it stands in `Words.folded`, with a space at both ends -> what it may say."""
+"""Phrase as in `Words.folded`, with a space at both ends -> its possible meanings."""
 JOINTS = frozenset(f" {word} ".encode() for word in ("bin", "ibn", "bint", "binti", "بن", "بنت", "ابن"))
 """What joins the names of a person and of the father, likewise."""
 
@@ -113,13 +113,13 @@ TITLES = frozenset(phrase for phrase in _section("title") if " " not in phrase)
 """Titles of one word, in lower case."""
 
 OTHER_FIELDS = _section("other")
-"""What makes a `name` field somebody else's: `product`."""
+"""Words before `name` in a label that is not of a person: `product`."""
 PARTICLES = _section("particle")
 """Lower-case words within a name."""
 SURNAMES = _section("surname")
 """What makes a word that is a given name as well one."""
 COMPANIES = _section("company")
-"""What follows a name that is no person's."""
+"""Words after a name that make it a company."""
 SAINTS = _section("saint")
 """What makes a given name a place's."""
 PERSON_WORDS = frozenset(
@@ -127,4 +127,4 @@ PERSON_WORDS = frozenset(
     for section, _, phrase, _ in _read()
     if section in ("title", "role") and " " not in phrase and len(phrase) > 1
 )
-"""Titles and roles of one word: who stands behind one is a person."""
+"""Titles and roles of one word, which precede a person's name."""

@@ -79,7 +79,7 @@ GIVEN_NAMES: frozenset[str] = frozenset(
 )
 """Every form, in lower case."""
 GIVEN_WORDS: frozenset[str] = frozenset(name for language, name in _read() if language.endswith(_WORDS))
-"""Everyday words that are given names as well, in lower case; only a surname behind one makes it a person."""
+"""Common words that are given names as well, in lower case; they count only with a surname after them."""
 
 
 def names_of(language: str) -> frozenset[str]:

@@ -1,7 +1,7 @@
-"""Names in the columns of a table: what a header says of its column, and which cells hold a name.
+"""Names in the columns of a table: headers of such columns, and cells that contain a name.
 
 heading("Ansprechpartner")     # Heading.PEOPLE
-heading("name")                # Heading.NAMES: of people as of things; the column's cells say which
+heading("name")                # Heading.NAMES: of people or of things, depending on the column's cells
 name_in_cell("Weber, Anna")    # Name(start=0, end=11, words=2, initials=0, given=1)
 """
 
@@ -19,7 +19,7 @@ _LONGEST_PREPOSITION = 4  # letters: what is from and to somewhere are places
 
 
 class Heading(Enum):
-    """What stands below a header."""
+    """Contents of a column."""
 
     PEOPLE = auto()
     NAMES = auto()
@@ -27,7 +27,7 @@ class Heading(Enum):
 
 
 def heading(head: str) -> Heading | None:
-    """What a header says of its column; None when it speaks of no names."""
+    """Return the contents that a header names; None if they are not names."""
     words = words_of_label(head)
     label = field_at_end(words)
     if not label:
@@ -41,7 +41,7 @@ def heading(head: str) -> Heading | None:
 
 
 def name_in_cell(cell: str) -> Name | None:
-    """The name that is all of a cell; None when anything else stands there."""
+    """Return the name in a cell; None if the cell contains anything else."""
     name = name_at(cell, 0, may_be_lower=True)
     if name is not None and cell.startswith(_COMMA, name.end):
         behind = name_at(cell, name.end + len(_COMMA))
@@ -55,8 +55,10 @@ def name_in_cell(cell: str) -> Name | None:
 
 
 def hold_names(cells: Sequence[str], below: Heading) -> bool:
-    """True when at least half of some cells of one column are names with a known given name, or below a header that
-    speaks of people, of two words."""
+    """Return whether at least half of the cells are names with a known given name.
+
+    Below a header of people, names of two words count as well.
+    """
     names = [name for cell in cells if (name := name_in_cell(cell)) is not None]
     are_people = below is Heading.PEOPLE
     return 2 * sum(name.given > 0 or (are_people and name.words > 1) for name in names) >= max(1, len(cells))

@@ -1,4 +1,4 @@
-"""Names in fields (`Name: ...`, `"customer_name": ...`, `ФИО: ...`) and in rows beside an identifier."""
+"""Names in fields (`Name: ...`, `"customer_name": ...`, `ФИО: ...`) and in rows with an identifier."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .non_names import is_common_word
 from .shape import Name, is_company, is_lower, name_at
 
 _LONGEST_LABEL = 40  # characters
-_LONGEST_SIDE = 200  # characters of a line on either side of its tab; a longer line is no label with its value
+_LONGEST_SIDE = 200  # characters of a line on either side of its tab; a longer line is not a label with its value
 _MOST_LABEL_WORDS = 4
 _SIGNS = (":", "=", "|", "：", "\t")
 _BEFORE_LABEL = "\n\t,;{|:>"
@@ -32,7 +32,7 @@ _SPEAKER = re.compile(
     r"|[0-9]{1,2}:[0-9]{2}[^\w\n]{1,4})?[*_]{0,2}"
     r"(?P<name>[^\W\d_][^\n:;,()\[\]<>|*_]{1,40}?)(?:,? ?[(\[][^)\]\n]{1,40}[)\]])?[*_]{0,2}:[ \t\n]"
 )
-_LONGEST_SPEAKER = 100  # characters to the first colon, with all that may stand beside the name
+_LONGEST_SPEAKER = 100  # characters to the first colon, with the text next to the name
 _ROW_KINDS = frozenset(EntityType) - {
     EntityType.PERSON,
     EntityType.ORG,
@@ -51,7 +51,7 @@ _CELL_END = re.compile(r"[\"']?[ \t]{0,4}(?:$|[;|\t,<(:]|\s[-–—]\s)")
 
 
 def in_fields(text: str) -> Iterator[tuple[str, Name]]:
-    """Names behind a label that says so, each with its rule."""
+    """Yield names after a label of names, each with its rule."""
     for at in _signs(text):
         if not _ends_like_a_label(text, at):
             continue
@@ -97,7 +97,7 @@ def _lines(text: str) -> Iterator[int]:
 
 
 def _with_given(text: str, name: Name | None) -> Name | None:
-    """The name, with a known given name behind its comma: "Nordmann, Anna"."""
+    """Return the name including a known given name after its comma: "Nordmann, Anna"."""
     comma = _COMMA.match(text, name.end) if name is not None else None
     given = name_at(text, comma.end()) if comma is not None else None
     if name is None or given is None or not given.given:
@@ -134,7 +134,7 @@ def _ends_like_a_label(text: str, at: int) -> bool:
 
 
 def field_at_end(words: Sequence[str]) -> str:
-    """The longest label at the end of `words`; empty when there is none."""
+    """Return the longest label at the end of `words`; empty if they end with no known label."""
     for number in range(min(len(words), _MOST_LABEL_WORDS), 0, -1):
         label = " ".join(words[-number:])
         if label in FIELDS:

@@ -7,7 +7,7 @@
     Contact person          # what is also the header of a column, with a colon or without
     Ysolde Trewhitt
 
-Either line holds nothing else. What is read of a text is bounded at every label.
+Both lines contain nothing else. The text that is read is bounded at every label.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ _BEHIND = re.compile(
 
 
 def name_below(text: str, at: int) -> Name | None:
-    """The name below a label whose last word ends at `at`; None where this is no label, or where anything else is
-    on either line."""
+    """Return the name below a label whose last word ends at `at`; None unless label and name fill their lines."""
     behind = _BEHIND.match(text, at)
     if behind is None:
         return None
@@ -55,7 +54,7 @@ def name_below(text: str, at: int) -> Name | None:
 
 
 def _heading(text: str, at: int) -> Heading | None:
-    """What the words say that are all of a line up to `at`."""
+    """Return the meaning of the words that fill a line up to `at`."""
     first = max(0, at - _LONGEST_LABEL)
     start = text.rfind("\n", first, at) + 1
     label = _LABEL.fullmatch(text, start, at) if start or not first else None

@@ -1,4 +1,4 @@
-"""Words that are never a name's, read from `non_names.txt`, and everyday words of any language."""
+"""Words that cannot be part of a name, read from `non_names.txt`, and common words of any language."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NON_NAMES: frozenset[str] = frozenset(
     if not line.startswith("#")
     for word in line.split()
 )
-"""Words that stand where names stand and are nobody, in lower case."""
+"""Words in the positions of names that are not names, in lower case."""
 
 
 def is_common_word(lowered: str) -> bool:

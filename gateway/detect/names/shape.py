@@ -1,10 +1,10 @@
-"""What a person's name looks like, and where it ends.
+"""The form of a person's name, and where it ends.
 
     name_at("Anna van der Berg called", 0)                  # Name(start=0, end=17, words=2, initials=0, given=1)
     name_at("anna kowalska and I", 0, may_be_lower=True)    # Name(start=0, end=13, words=2, initials=0, given=1)
 
-In scripts with capitals a name is a row of capitalised words, initials and particles; in Arabic script, which has none,
-a row of words that ends where names end. `non_names.txt` holds the words that never are a name's.
+In scripts with capitals a name is a row of capitalized words, initials and particles; in Arabic script, which has no
+capitals, a row of words up to a typical end of a name. `non_names.txt` contains words that cannot be part of a name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LONGEST_WORD = 40  # characters; the window in which a word before a place is l
 _MOST_WORDS = 5
 _MOST_LOWER_WORDS = 3
 
-# German nouns have capitals too; these endings are no surname's.
+# German nouns have capitals too; surnames do not have these endings.
 _NOUN_ENDINGS = ("ung", "ungen", "heit", "keit", "schaft", "nummer", "konto", "karte", "betrag", "bank", "datum")
 
 _SURNAME = re.compile(
@@ -48,7 +48,7 @@ _ARABIC_VERB = ("ي", "ت", "ن", "س")
 _ARABIC_CONJUNCTION = "و"
 
 LOWER = rf"(?!(?:{'|'.join(sorted(PARTICLES))})(?![^\W\d_]))[a-z]"
-"""The first letter of a word in lower case that is no particle."""
+"""The first letter of a word in lower case, other than a particle."""
 _LOWER = re.compile(LOWER)
 _LOWER_WORD = re.compile(r"[a-z]+(?= )")
 _NEVER_FIRST = ({word.decode() for word in GROUP_OF} | NON_NAMES) - GIVEN_NAMES - PARTICLES
@@ -78,8 +78,8 @@ class _Word(NamedTuple):
         return self.text.endswith(".")
 
 
-def is_nobody(word: str, lowered: str) -> bool:
-    """True for a word that is never a name's; in a text that is all in capitals, everyday words are not either."""
+def is_non_name(word: str, lowered: str) -> bool:
+    """Return whether a word cannot be part of a name; in a text in capitals, common words cannot be either."""
     return (
         lowered in NON_NAMES
         or lowered in TITLES
@@ -94,7 +94,7 @@ def is_caseless(word: str) -> bool:
 
 
 def ends_like_surname(word: str) -> bool:
-    """True for the endings of Slavic surnames, in any case."""
+    """Return whether a word ends like a Slavic surname; the ending may be inflected."""
     return _SURNAME.search(word) is not None
 
 
@@ -129,7 +129,7 @@ def name_at(text: str, position: int, *, may_be_lower: bool = False, most: int =
 
 
 def word_before(text: str, position: int) -> tuple[int, str] | None:
-    """Where the word right before `position` begins, and the word; only white space may stand between."""
+    """Return start and text of the word directly before `position`; only white space may separate it."""
     match = _PREVIOUS.search(text, max(0, position - _LONGEST_WORD), position)
     return None if match is None else (match.start("word"), match["word"])
 
@@ -156,7 +156,7 @@ def _capitalised(first: _Word, others: Iterable[_Word]) -> Name | None:
             initials += 1
         elif word.lowered in PARTICLES and not (word.text.isupper() and len(word.text) > 2):
             continue  # part of the name when another word follows
-        elif word.text[0].isupper() and not is_nobody(word.text, word.lowered):
+        elif word.text[0].isupper() and not is_non_name(word.text, word.lowered):
             number += 1
             given += is_given_name(word.text)
         else:

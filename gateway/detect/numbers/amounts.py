@@ -1,4 +1,4 @@
-"""Digits that are nobody's: amounts, measures, decimals, years, pieces of a UUID."""
+"""Recognizes numbers that are not identifiers: amounts, measurements, decimals, years, parts of UUIDs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _LIKE_A_DATE = re.compile(
     r"(?:19|20)[0-9]{2}[-./][0-9]{1,2}[-./][0-9]{1,2}|[0-9]{1,2}[-./][0-9]{1,2}[-./](?:[0-9]{2}){1,2}"
 )
-# Signs and codes of money and measures, right before or behind a number.
+# Signs and codes of money and measures, directly before or after a number.
 _BEFORE = re.compile(
     r"(?:[€$£¥₽₸₹₺₴₪]|\b(?:eur|usd|gbp|chf|pln|rub|kzt|aed|sar|inr|idr|try|brl|rp|rs|us))\.?\s?\Z", re.IGNORECASE
 )
@@ -20,7 +20,7 @@ _AFTER = re.compile(
     r"|million|mln|млн|tokens?|requests?|users?|people|records?|стр)\b)",
     re.IGNORECASE,
 )
-# "0.60185691", "1621717148.939014": nobody writes a number of somebody so.
+# "0.60185691", "1621717148.939014": identifiers are not written like this.
 _DECIMAL = re.compile(
     r"(?<![0-9.,+])(?:[0-9]\.[0-9]{5,20}|[0-9]{2,8}\.[0-9]{9,20}|[0-9]{9,10}\.[0-9]{3,9})(?![0-9]|[.,-][0-9])"
 )
@@ -31,7 +31,7 @@ _REACH = 6  # characters before a number in which a sign or code fits
 
 
 def is_amount(text: str, start: int, end: int) -> bool:
-    """True when money or a measure stands right beside `text[start:end]`, or it is a decimal or a part of one."""
+    """Return whether money or a measure is next to `text[start:end]`, or the span is a decimal or a part of one."""
     if "." in (text[start - 1 : start], text[end : end + 1]) or text.find(".", start, end) >= 0:
         for decimal in _DECIMAL.finditer(text, max(0, start - _LONGEST_WHOLE), end + _LONGEST_WHOLE):
             if decimal.start() <= start and end <= decimal.end():

@@ -2,7 +2,7 @@
 
     (run,) = runs_at("call 030 901820 now", [5], Spans([]))
     run.lengths                 # [3, 6]: groups of digits
-    run.gaps                    # [" "]: what stands between them
+    run.gaps                    # [" "]: separators between the groups
 
 A run is as long as digits go on with at most three separators between two of them. A date ends it, so do letters; what
 is part of a decimal number, a time or an identifier that was found already is not in it.
@@ -34,10 +34,11 @@ _IN_DATE = re.compile(r"([-./])(?:(?<=[0-9]{4}.)(?=[0-9]{1,2}\1[0-9])|(?=[0-9]{1
 _EXTENSION = re.compile(r"[xX][0-9]{1,6}(?![0-9A-Za-z])")
 """Of a phone number, glued to it: "345-899-3560x4587"."""
 _BESIDE_PART = re.compile("[0-9A-Za-z:,]")
-"""What stands beside a part of something else, and beside other digits."""
+"""Characters next to a part of something else, and next to other digits."""
 _FEWEST_EXTENDED = 3  # digits of the group before it, which "3x4" and "0x1f" have not
 
-# Digits from which on a group beside a colon or comma and another digit is no time or amount, but a list's next field.
+# Least digits of a group next to a colon or comma and another digit that make it a list's next field, not a time or an
+# amount.
 _LONGEST_PART = {":": 5, ",": 9}
 # Digits from which on several groups are a list's next field as well: no decimals of "12,3540 9021 6060 6123".
 _FEWEST_OF_FIELD = 9
@@ -67,7 +68,7 @@ class DigitRun:
         self.starts = places[::2]
         self.ends = places[1::2]
         self.gaps = parts[1::2]
-        """What stands between each group and the next."""
+        """Separators between each group and the next."""
         self.groups = parts[::2]
         """The digits of each."""
         self.lengths = sizes[::2]
@@ -144,7 +145,7 @@ class Spans:
 
 
 def runs_at(text: str, places: Sequence[int], taken: Spans) -> Iterator[DigitRun]:
-    """The runs that begin at or right behind `places`.
+    """The runs that begin at or directly after `places`.
 
     Args:
         places: sorted.
@@ -174,7 +175,7 @@ def _pieces(run: DigitRun, taken: Spans) -> Sequence[DigitRun]:
     text, starts, ends = run.text, run.starts, run.ends
     start, end = starts[0], ends[-1]
     left_out = [*taken.within(start, end)] if taken.overlaps(start, end) else []
-    # Within a run separators stand on both sides of a group, so none but the first and the last can be parts.
+    # Separators surround every group within a run, so only the first and the last group can be parts of something else.
     if _BESIDE_PART.search(text[start - 1 : start] + text[end : end + 1]):
         is_field, first_end = _is_field(run), ends[0]
         if len(starts) > 1 and _is_part(text, starts[-1], end, is_field=is_field):
@@ -192,7 +193,7 @@ def _pieces(run: DigitRun, taken: Spans) -> Sequence[DigitRun]:
 
 
 def _is_field(run: DigitRun) -> bool:
-    """True when commas part a run from its neighbours in a list, so that they are no decimal commas."""
+    """Return whether commas separate a run from its neighbours in a list, so that they are not decimal commas."""
     text, start, end = run.text, run.starts[0], run.ends[-1]
     if "," not in (text[start - 1 : start], text[end : end + 1]):
         return False
@@ -205,7 +206,7 @@ def _is_part(text: str, start: int, end: int, *, is_field: bool = False) -> bool
     """True for digits that letters touch, and for parts of times and decimal numbers: `x1`, 10:30, 1,5.
 
     Args:
-        is_field: a comma beside them parts two fields.
+        is_field: a comma next to them separates two fields.
     """
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "

@@ -3,8 +3,8 @@
     12 431 34 4577 690 2105 6          # no social security number in the middle of it
     4111 1111 1111 1111                # a card: the whole row is one
 
-One digit in ten is the right check digit, so a long row always holds something that looks like an identifier. Of what
-is written in several groups, with no word that speaks of it, a finding stands when one of these holds:
+One digit in ten is the right check digit, so a long row always contains something that looks like an identifier. A
+finding of several groups without a supporting word is kept if one of these conditions holds:
 
     it is all there is of digits in its line, or what parts its groups does not part them from the rest
     its check can't be met by one number in ten, and the row is short
@@ -22,26 +22,26 @@ from ..findings.finding import Finding
 from .digit_runs import DigitRun, Spans
 
 MOST_BESIDE = 8
-"""Groups of digits in one line, above which nobody lists an identifier and what belongs to it: number, date, code."""
+"""Groups of digits in one line, above which the line is not an identifier with its date or code."""
 LONGEST_SAMPLE = 48
 """Groups of a row that are looked at to tell what it is a row of: a dozen cards."""
 SUPPORTED = 0.97
-"""Score from which on a word speaks of a number."""
+"""Least score of a number that is supported by a word."""
 _DUMPED = frozenset({2, 4, 8})  # digits in a cell of a dump, and of its offset
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
 _THREE_CELLS = 30  # characters, with the spaces between
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile("[0-9]")
 
 
-def beside(run: DigitRun, first: int, last: int) -> tuple[str, str]:
-    """What parts these groups from those before and behind them in the line; empty where there are none."""
+def separators_around(run: DigitRun, first: int, last: int) -> tuple[str, str]:
+    """Return the separators before and after these groups in the line; empty at the line's ends."""
     before = run.gaps[first - 1] if first else ""
     after = run.gaps[last] if last < len(run.gaps) else ""
     return "" if "\n" in before else before, "" if "\n" in after else after
 
 
 def is_in_dump(run: DigitRun, taken: Spans) -> bool:
-    """Whether cells of a dump in hexadecimal stand beside these groups, so that they are some of its cells.
+    """Return whether these groups are next to cells of a hexadecimal dump, so that they are cells of the dump.
 
     Args:
         taken: what is an identifier already; an IBAN's groups look like cells.
@@ -59,12 +59,12 @@ def _are_dumped(cells: Sequence[str]) -> bool:
     if len(cells) < 3 or not all(len(cell) in _DUMPED and _HEXADECIMAL.issuperset(cell) for cell in cells):
         return False
     joined = "".join(cells)
-    return not (joined.isalpha() or joined.isdigit())  # words such as "be" and "added" are no cells
+    return not (joined.isalpha() or joined.isdigit())  # words such as "be" and "added" are not cells
 
 
 def is_within_row(run: DigitRun, first: int, last: int) -> bool:
-    """Whether nothing parts these groups from those beside them but what parts them from each other."""
-    before, after = beside(run, first, last)
+    """Return whether the separators around these groups are the same as the separators between them."""
+    before, after = separators_around(run, first, last)
     inner = run.gaps[first:last]
     return before in inner or after in inner
 
@@ -73,7 +73,7 @@ def parted(run: DigitRun, begin: int, end: int, most: int) -> Iterator[tuple[int
     """The groups of a long line that narrow gaps hold together, where wider ones part them from the rest.
 
     Args:
-        most: groups; what goes on for longer is left out.
+        most: maximum of groups; longer parts are omitted.
     """
     gaps = run.gaps[begin : end - 1]
     for is_wide in (_is_wide, _is_space):
@@ -104,7 +104,7 @@ def without_chance(run: DigitRun, found: Sequence[Finding], unsure: Container[st
 
     Args:
         found: identifiers of digits in `run`, possibly overlapping.
-        unsure: rules whose check one number in ten meets, or which have none.
+        unsure: rules without a check, or with a check that one number in ten passes.
     """
     if all(finding.score >= SUPPORTED for finding in found):
         return found
@@ -150,7 +150,7 @@ def _start_of(finding: Finding) -> int:
 
 
 def _is_between_cells(text: str, start: int, end: int) -> bool:
-    """Whether a span over lines begins behind and ends before numbers, with no word in the first line or the last."""
+    """Return whether a span over several lines is between numbers, without words in its first and last line."""
     lines = line_at(text, start), line_at(text, end)
     if lines[0] is None or lines[1] is None or _LETTER.search(text, lines[0][0], lines[1][1]):
         return False

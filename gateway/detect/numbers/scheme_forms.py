@@ -47,11 +47,11 @@ class FormRecognizer:
 
     @property
     def patterns(self) -> Sequence[Pattern]:
-        """The forms, with no letter or digit right before or behind."""
+        """The forms, without an adjacent letter or digit."""
         return [Pattern(_ALONE.format(form.pattern), has_case=form.has_case) for form, _, _ in self._forms]
 
     def at(self, text: str, start: int, pattern: int, context: TextContext) -> Finding | None:
-        """The identifier that begins at `start` or right behind."""
+        """Return the identifier that begins at `start` or directly after it."""
         form, expression, mask = self._forms[pattern]
         match = expression.match(text, start) or expression.match(text, start + 1)
         if match is None or is_inside_word(text, match.start(), match.end()):

@@ -3,8 +3,8 @@
     finder = NumberFinder(NUMBERS, topics)
     finder.find(run, around)
 
-A candidate is some groups of a run in a row. Its digits choose the schemes by their number; the scheme's check decides,
-and how the candidate is written and what stands around it say whether that is enough (`schemes.scheme.Needs`):
+A candidate is a sequence of groups of a run. The number of its digits selects the schemes; the scheme's check decides.
+The candidate's punctuation and the words around it determine whether that is enough (`schemes.scheme.Needs`):
 
     shape   groups and punctuation are its issuer's: 529.982.247-25
     loose   groups are its issuer's, or there is one group
@@ -28,10 +28,10 @@ from .digit_runs import DigitRun
 from .numeric_tables import LONGEST_SAMPLE, are_most, is_within_row, without_chance
 
 _SCORE_OWN_WORD, _SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.97, 0.95, 0.9
-_NEVER_ORDERED = frozenset({EntityType.CARD, EntityType.ACCOUNT})  # whatever it stands behind: the harm is too great
+_NEVER_ORDERED = frozenset({EntityType.CARD, EntityType.ACCOUNT})  # also after "order": the harm is too great
 _FEWEST_OF_CARD = 15  # digits; parcels and goods have 12 to 14, hardly a card does today
-_FEWEST_OF_NO_AMOUNT = 13  # digits; a thousand thousand millions are nobody's balance
-# "INV-2024-44051401359", a part of a UUID: what stands before a hyphen and holds a digit makes a code of the whole.
+_FEWEST_OF_NO_AMOUNT = 13  # digits; a thousand thousand millions are not a balance
+# "INV-2024-44051401359", a part of a UUID: a word with a digit before a hyphen makes the whole a code.
 _CODE_BEFORE = re.compile(r"[0-9A-Za-z]*[0-9][0-9A-Za-z]*[-_/.]\Z")
 # When something happened: (yy)yymmddHHMM(SS) of the years 2020 to 2035, and seconds since 1970 from 2017 to 2033.
 _TIMESTAMP = re.compile(
@@ -41,7 +41,7 @@ _TIMESTAMP = re.compile(
 _CODE_AFTER = re.compile(r"[-_][0-9A-Za-z]")
 _BREAKS = frozenset({"\t", "\n", "\r"})
 _JOINTS = frozenset(" ./()-")
-"""What may stand between the groups of one number; breaks only where the number is the whole run."""
+"""Separators of the groups of one number; breaks only if the number is the whole run."""
 _JOINTS_OF_ALL = _JOINTS | _BREAKS
 
 
@@ -51,7 +51,7 @@ class _Judged(NamedTuple):
     number: Number
     mask: int
     own: int
-    """Of the topics, those that speak of this scheme alone."""
+    """Topics of this scheme alone."""
     shapes: dict[tuple[int, ...], frozenset[tuple[str, ...]]]
 
 
@@ -153,8 +153,8 @@ class NumberFinder:
         """Identifiers in `run`, possibly overlapping.
 
         Args:
-            around: what stands around a span of the text.
-            is_silent: nothing is said around any of it.
+            context: words around a span of the text.
+            is_silent: whether no word is near the run.
         """
         count = len(run.lengths)
         if count == 1:
@@ -242,7 +242,9 @@ class NumberFinder:
         if not is_silent:
             words = context(start, end)
             near, closest, touching = words.near, words.closest, words.touching
-            heard = closest if closest & self._order else near  # behind an order's word none but the closest counts
+            heard = (
+                closest if closest & self._order else near
+            )  # after a word of `@order`, only the closest topic counts
             listed = schemes.all if heard & schemes.mask else schemes.shaped if gaps else schemes.bare
         if not listed or (gaps and are_years(run, first, last)) or is_of_uuid(run.text, start, end):
             return
@@ -282,7 +284,7 @@ def _is_never_ordered(entity_type: EntityType, digits: str) -> bool:
 
 
 def _is_odd(lengths: list[int], gaps: list[str], shapes: set[tuple[int, ...]]) -> bool:
-    """Whether a whole run is grouped as nobody's number is: evenly but in no known way, or over two lines."""
+    """Return whether a whole run is grouped unlike any identifier: evenly in an unknown way, or over two lines."""
     joined = "".join(gaps)
     if "(" in joined or ")" in joined:
         return False

@@ -1,6 +1,6 @@
-"""Dates of birth: a date, and a word that says so.
+"""Recognizes dates of birth: a date next to a word for birth.
 
-A date is never personal by itself. It counts when the words right around it speak of a birth: "born 12 May 1980",
+A date alone is not personal data. It counts if a word next to it names a birth: "born 12 May 1980",
 "дата рождения: 12.05.1980", "12.05.1980 г.р.".
 """
 

@@ -1,7 +1,7 @@
 """Short numbers of customers, patients and employees: "Patient ID: 48213", "Kundennummer: 4821", "EMP-30512".
 
-Longer ones are read by `documents`. Four or five digits are in every text, so the name stands right before them and a
-sign or a verb joins them, or they go on behind letters that stand for it.
+`document_numbers` recognizes longer ones. Every text contains numbers of four or five digits, so the name must be
+directly before the number, joined by a sign or a verb, or letters that abbreviate the name must precede the digits.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ShortIdRecognizer:
     )
 
     def at(self, text: str, start: int, pattern: int, _around: TextContext) -> Finding | None:
-        """The number whose name begins at `start`, or right behind."""
+        """Return the number whose name begins at `start` or directly after it."""
         if pattern == _CODES:
             code = self._code.match(text, start) or self._code.match(text, start + 1)
             if code is None:

@@ -3,8 +3,8 @@
     "passport no. AB1234567"    PASSPORT
     "account number 20481632"   ACCOUNT
 
-The word must stand in the same phrase and be the last one that says anything: "invoice 20481632" after "account" is an
-invoice. What has a scheme was judged before; what comes here has no check that could speak against it.
+The word must be in the same phrase and be the last one with a topic: "invoice 20481632" after "account" is an invoice.
+Identifiers with a scheme were found before, so the numbers here have no check digit.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class _Document:
     """Letters and digits that the shortest has."""
     most: int
     has_letters: bool = False
-    """Whether digits alone count only right behind the word."""
+    """Whether digits alone count only directly after the word."""
 
 
-# In the order in which they are believed when one word speaks of several.
+# In order of precedence if one word belongs to several.
 _DOCUMENTS = (
     _Document("@imei", EntityType.IMEI, "IMEI_BY_WORD", 14, 16),
     _Document("@passport", EntityType.PASSPORT, "PASSPORT_BY_WORD", 6, 12),
@@ -61,7 +61,7 @@ _MOST_OF_RANGE = 7  # digits
 _FIRST_WORDS = 4  # of the patterns; the one before is an IBAN's
 _FEWEST_BEFORE_WORD = 8  # digits; fewer before a word count its things: "250000 patients"
 
-# "1244773 is my licence number", "1244773 (driving licence)": so fewer may stand before the word too.
+# "1244773 is my licence number", "1244773 (driving licence)": then a shorter number before the word counts too.
 _IS_SAID = re.compile(
     r" (?:is|was|ist|war|est|es|è|é|jest|to|adalah|это|—|–) (?:my|our|his|her|your|the|mein|meine|unsere|mon|ma|mi|mio"
     r"|mia|o meu|a minha|minha|mój|moje|moja|мой|моя|мои)(?!\w)| ?\((?=[^\s)]{2,20}(?: [^\s)]{2,20})?\))"
@@ -69,7 +69,7 @@ _IS_SAID = re.compile(
 
 # Capital letters and digits, a few pieces with a space or hyphen between: "AB 1234567", "C01X00T47", "88291-LK".
 _TOKEN = re.compile(r"(?:[A-Z]{1,2} )?[0-9A-Z]{1,20}(?:[ -][0-9][0-9A-Z]{0,9}){0,3}(?:-[A-Z]{1,4}(?![0-9A-Za-z]))?")
-# An IBAN with a wrong digit is somebody's all the same.
+# An IBAN with a wrong digit is personal data too.
 _IBAN_LIKE = re.compile(r"[A-Z]{2} ?[0-9]{2} ?[0-9A-Z]{4}(?: ?[0-9A-Z]{4}){1,6}(?: ?[0-9A-Z]{1,3})?(?![0-9A-Za-z])")
 _WORD = re.compile(r"[A-Z]{3,} (?=[0-9])")
 # In code the number of a card; elsewhere Polish for "Mr".
@@ -114,9 +114,9 @@ class DocumentFinder:
         self._said = self._order | topics.mask(*(document.topic for document in _DOCUMENTS))
 
     def at(self, text: str, start: int, pattern: int, context: TextContext) -> Finding | None:
-        """The number with letters that holds the hit at `start`, or stands beside the word there."""
+        """Return the number with letters that contains the match at `start`, or that is next to the word there."""
         if pattern >= _FIRST_WORDS:
-            for first, last in loose_documents.beside(text, start):
+            for first, last in loose_documents.candidates(text, start):
                 if found := self._by_word(text, first, last, compact(text[first:last]), context):
                     return found
             return None
@@ -169,7 +169,7 @@ class DocumentFinder:
                 return
 
     def in_own_form(self, run: DigitRun, context: TextContext) -> Iterator[Finding]:
-        """Numbers punctuated as one issuer does and nobody else; what comes here has a wrong check digit."""
+        """Yield numbers with the punctuation of a single issuer; here, their check digit is wrong."""
         if len(run.starts) < _FEWEST_OF_OWN_FORM:
             return
         for begin in _OWN_SHAPE.finditer(run.shape):
@@ -188,7 +188,7 @@ class DocumentFinder:
         words = context(start, end)
         closest = words.closest
         if closest & self._phone and not value.isdigit():
-            closest = words.before  # "my number" is no telephone's
+            closest = words.before  # "my number" is not a telephone number
         said = words.before & closest & self._said
         if not said and (
             len(value) >= _FEWEST_BEFORE_WORD or not value.isdigit() or _IS_SAID.match(text, end) is not None

@@ -22,7 +22,7 @@ _DOMAIN = re.compile(
     r"|(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,126}[^\W_][\w-]{0,61}[^\W_])"
 )
 _QUOTED = re.compile(r"\"[^\"\n@]{1,64}\"\Z")
-# Scripts that put no space between a word and an address beside it: Thai, Chinese, Japanese, Korean.
+# Scripts without a space between a word and an address: Thai, Chinese, Japanese, Korean.
 _NO_SPACES = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 _WORD_BEFORE = re.compile(rf".*[{_NO_SPACES}](?=[0-9A-Za-z])", re.DOTALL)
 _WORD_AFTER = re.compile(rf"(?<=[0-9A-Za-z])[{_NO_SPACES}]")
@@ -37,7 +37,7 @@ class EmailRecognizer:
     patterns = (Pattern(r"@[0-9A-Za-z\[\x80-\xff]"),)
 
     def at(self, text: str, start: int, _pattern: int, _around: TextContext) -> Finding | None:
-        """The address whose `@` stands at `start`."""
+        """Return the address whose `@` is at `start`."""
         domain = _DOMAIN.match(text, start)
         if domain is None:
             return None
@@ -52,7 +52,7 @@ class EmailRecognizer:
 
 
 def _local_start(text: str, end: int) -> int:
-    """Where the local part begins that ends at `end`; `end` when there is none."""
+    """Return the start of the local part that ends at `end`; `end` if the local part is empty."""
     lead = text[max(0, end - _LONGEST_LOCAL) : end]
     local = lead[len(lead.rstrip(_LOCAL)) :]
     if len(local) < len(lead) and not lead[-len(local) - 1].isascii():  # a letter of another script, perhaps

@@ -44,7 +44,7 @@ def _whole(structure: str) -> re.Pattern[str]:
 
 
 _WHOLE = {country: _whole(structure) for country, structure in _STRUCTURES.items()}
-# Of any country, in the one form that everybody uses: test data has lengths that no country gives out, and countries
+# Of any country, in the form in general use: test data has lengths that are not assigned to a country, and countries
 # begin to use IBANs before this table knows. Letters in capitals, since so little else is asked.
 _ANY = re.compile(r"[A-Z]{2}[0-9]{2}(?: ?[0-9A-Z]{4}){2,7}(?: ?[0-9A-Z]{1,3})?(?![0-9A-Za-z])")
 _FEWEST_ANY, _FEWEST_DIGITS_ANY = 15, 11  # characters, and digits among them: Norway's have 15
@@ -85,6 +85,6 @@ def _checked(written: str) -> str:
 
 
 def _touches(text: str, start: int) -> bool:
-    """True when a word runs into it; "IBANDE89..." is none."""
+    """Return whether a word touches it; "IBANDE89..." does not count as a word."""
     before = text[start - 1]
     return before.isascii() and before.isalnum() and text[max(0, start - 4) : start].upper() != "IBAN"

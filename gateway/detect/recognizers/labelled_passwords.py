@@ -1,10 +1,10 @@
-"""Passwords and keys that somebody names: "password: X", "<pwd>X</pwd>", "mot de passe est X", "X as the password".
+"""Recognizes labelled passwords and keys: "password: X", "<pwd>X</pwd>", "mot de passe est X", "X as the password".
 
     span = named_secret('db_password = "hunter2$"', 3)       # (15, 23)
 
-The surer what joins the word and the value, the less the value must look like a secret: behind a colon or an equals
-sign nearly anything is one; behind a verb it is no ordinary word; with nothing between, or before the word, it mixes
-kinds of characters as only secrets do. Names and calls of code are none.
+The stronger the link between word and value, the weaker the requirements on the value. After a colon or an equals sign
+nearly any value counts; after a verb the value must not be a common word. Without a link, or before the word, it must
+mix character classes as generated secrets do. Names and calls in source code do not count.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _GLUED = re.compile("(?<=[\u3040-\u9fff\uac00-\ud7a3])(?=[!-~])")  # "密码5r9A
 _QUOTED = re.compile(r"([\"'`])([^\s\"'`\\]{4,256})\1")
 _BARE = re.compile(r"[\"'`«“]?(?P<value>[^\s\"'`»”<>]{4,512})")
 _RULER = re.compile(r"\n[ \t]{0,8}(?:\|[ \t]{0,8})?:?---")
-_RUN_TOGETHER = re.compile("(?<=[!-~]{4})[\u3000-\u9fff\uac00-\ud7a3]")  # where prose goes on behind a secret
+_RUN_TOGETHER = re.compile("(?<=[!-~]{4})[\u3000-\u9fff\uac00-\ud7a3]")  # prose directly after a secret
 # Where a value ends though no space follows: the next field, or what closes a sentence or a bracket.
 _NEXT_FIELD = re.compile(r"[,;&](?=[\w-]{1,40}[=:])")
 _CLOSING = ".,;:?)]}*|。，、」）،؛“”"
@@ -247,7 +247,7 @@ def _is_random_case(value: str) -> bool:
 
 
 def _may_be_any(value: str, word: str) -> bool:
-    """Whether it can be a secret behind a sign: "password: required" has none."""
+    """Return whether the value can be a secret after a sign; "required" in "password: required" cannot."""
     if value.isdigit() and (len(value) < 6 or "token" in word.lower()):
         return False
     if value.lower() in _NOT_SECRETS or len(value) < 4 or not any(map(str.isalnum, value)):
@@ -256,7 +256,7 @@ def _may_be_any(value: str, word: str) -> bool:
 
 
 def _is_no_word(value: str, word: str) -> bool:
-    """Whether it can be a secret behind a verb: "password is required", "password is case-sensitive" have none."""
+    """Return whether the value can be a secret after a verb; "required" in "password is required" cannot."""
     return _may_be_any(value, word) and not _is_plain(value)
 
 

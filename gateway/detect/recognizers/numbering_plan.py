@@ -34,9 +34,9 @@ class _Region:
     code: str
     """Country code, such as 49."""
     trunk: re.Pattern[str] | None
-    """What is dialled before a number within the country."""
+    """Prefix for calls within the country."""
     transform: str | None
-    """What a trunk prefix with more in it leaves."""
+    """Replacement for a trunk prefix that contains more, such as a carrier code."""
     valid: re.Pattern[str]
     groupings: frozenset[tuple[int, ...]]
     """Lengths of the groups in which its numbers are written without a trunk prefix."""
@@ -89,7 +89,7 @@ class PhonePlan:
         """Lengths of the groups in which people write numbers that have no trunk prefix."""
 
     def international(self, digits: str) -> str | None:
-        """The number that `digits` are behind a plus sign, or None when there is no such number."""
+        """Return the international number with these digits after a plus sign; None if they are not a valid number."""
         for length in (1, 2, 3):
             code = digits[:length]
             if code in _CODES:

@@ -1,6 +1,6 @@
-"""Numbers of passports, driving licences and cars that have hardly a form: what stands beside the word.
+"""Recognizes numbers of passports, driving licences and cars without a fixed form: those next to such a word.
 
-    list(beside("licence plate YO53 PRH", 0))        # [(14, 22)]
+    list(candidates("licence plate YO53 PRH", 0))    # [(14, 22)]
 
 Digits and capitals mixed are everywhere, so they are looked for only where one of these words is near; `documents` then
 asks what the words around them say.
@@ -15,7 +15,7 @@ from ..context.topics import named_topics
 from ..text.scanner import Pattern
 
 _TOPICS = ("passport", "licence", "plate")
-_FEWEST_LETTERS = 4  # of a word; shorter ones are parts of too many, so they stand alone
+_FEWEST_LETTERS = 4  # of a word that may be part of another word; shorter ones must be whole words
 _BEHIND, _BEFORE = 56, 40  # characters between
 _ANY_GAP = {"_": "[ _.'-]{0,2}"}
 
@@ -36,7 +36,7 @@ _PLATE = (
 )
 _NUMBER = re.compile(rf"(?<![{_LETTERS}_-])(?:{_PLATE}|{_CODE}|{_SMALL})")
 _NATIONAL_PLATE = re.compile(_PLATE)
-# Digits alone are a plate right behind the word and a sign: "plate_number: 28-92488".
+# Digits alone are a plate directly after the word and a sign: "plate_number: 28-92488".
 _DIGITS = re.compile(
     r"\W?[\w.]{0,24}(?: ?(?:number|no\.?|nr\.?|#))?[\"'`]{0,2}(?:\s{0,2}(?::=|[:=：>→|(\[]|-\s|\.{3,8}|_{3,8}|\t))"
     r"[ \[(\"'`]{0,4}(?P<digits>(?!(?:19|20)[0-9]{2}(?![0-9-]))[0-9]{4,8}|[0-9]{2,3}-[0-9]{2,5}(?:-[0-9]{2,3})?)"
@@ -48,7 +48,7 @@ _NORM = re.compile(
     r"(?:19|20)[0-9]{2} |(?:ISO|DIN|EN|IEC|RFC|VDE|BS|ANSI|NF|UNE|ГОСТ)[ -]?[0-9]+"
     r"(?![0-9A-Z]|[ -][A-Z]{2}(?![0-9A-Za-z]))"
 )
-"""A year and the word behind it, or what standards are called."""
+"""A year and the word after it, or the name of a standard."""
 _FEWEST = 4  # letters and digits; those of passports are counted in `documents`
 
 
@@ -68,7 +68,7 @@ def _words(topic: str) -> Pattern:
 WORDS = tuple(_words(topic) for topic in _TOPICS)
 """Where one of the words stands, or begins; by topic."""
 PLATE_WORDS = WORDS[_TOPICS.index("plate")]
-"""Those of plates, some of which have neither letters of ASCII nor one beside a digit."""
+"""Words for plates: some plates have no ASCII letters, or none next to a digit."""
 
 
 _SHORT_WORDS = {
@@ -85,8 +85,8 @@ def is_national_plate(written: str) -> bool:
     return _NATIONAL_PLATE.fullmatch(written) is not None
 
 
-def beside(text: str, word: int) -> Iterator[tuple[int, int]]:
-    """Spans of what may be such a number behind the word at `text[word]`, the nearest first; then before it."""
+def candidates(text: str, word: int) -> Iterator[tuple[int, int]]:
+    """Yield spans of candidates after the word at `text[word]`, the nearest first; then of those before it."""
     end = min(len(text), word + _BEHIND)
     if digits := _DIGITS.match(text, word):
         yield digits.span("digits")
@@ -101,7 +101,7 @@ def _numbers(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
         if _NORM.match(text, start):
             continue
         written = text[start:end]
-        # Words in capitals may stand on either side of it.
+        # Words in capitals can precede and follow it.
         if short := _SHORT.match(text, start, end):
             start = short.end()
             written = text[start:end]

@@ -1,13 +1,13 @@
-"""Phone numbers in running text: with a plus sign, in national formats, and wherever the words say so.
+"""Recognizes phone numbers: with a plus sign, in national formats, and next to a word such as "phone".
 
 What counts, from the surest to the weakest:
 
     +49 30 901820, 0049 30 901820, tel:+4930901820    of any country
     030 901820, (212) 555-0123, 0812-3456-7890         valid in a region of the site, with its trunk prefix or grouping
-    "call me: 555 0123 4567"                            any 6 to 15 digits beside a word such as phone, tel., тел.
-    "416 60 039 office, 416 60 040 fax"                 which one it is counts too where a text speaks of phones
+    "call me: 555 0123 4567"                            any 6 to 15 digits next to a word such as phone, tel., тел.
+    "416 60 039 office, 416 60 040 fax"                 a word such as "office", in a text with a word for phones
 
-Bare digits without such a word, amounts and dates are nobody's number. Only what no checksum claimed comes here.
+Bare digits without such a word, amounts and dates do not count. Numbers with a valid checksum were found before.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ..context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
 from ..findings.finding import Finding
 from ..numbers.amounts import are_years, is_amount, is_of_uuid
 from ..numbers.digit_runs import DigitRun, are_thousands
-from ..numbers.numeric_tables import beside, parted
+from ..numbers.numeric_tables import parted, separators_around
 from .numbering_plan import PhonePlan
 
 _SCORE_INTERNATIONAL, _SCORE_NATIONAL, _SCORE_WORD = 0.75, 0.5, 0.45
 _FEWEST, _MOST = 7, 15  # digits; ITU-T E.164, 6.1
 _FEWEST_BY_WORD = 6
-_MOST_BESIDE = 8  # groups of a row that may hold a number beside others, as people group theirs
+_MOST_BESIDE = 8  # groups of a row that can contain a number next to others, as people group theirs
 _MOST_LISTED = 15  # groups of a row that may hold several numbers with trunk prefixes, three of France's five groups
 _MOST_GROUPS = 8
 _ALONE = ("+8613", "+8615", "+8617", "+8618", "+8619")  # MIIT, numbering plan: mobiles; read 2026-11
@@ -107,7 +107,7 @@ class PhoneFinder:
                     first = found[1] + 1
 
     def _may_begin(self, run: DigitRun, first: int) -> bool:
-        """False for a group of a row that no number begins with: a count, or what nobody writes before the next."""
+        """Return whether a number can begin with this group of a row: not a count, and followed by a usual group."""
         length, digit = run.lengths[first], run.text[run.starts[first]]
         if digit == "0" or length > 9:
             return True
@@ -123,7 +123,7 @@ class PhoneFinder:
             _, end = run.line(begin)
             if end - begin <= _MOST_LISTED:
                 yield begin, end
-            elif context.may_say(self._phone):  # beside the words, at either end
+            elif context.may_say(self._phone):  # next to the words, at either end
                 yield begin, begin + _MOST_BESIDE
                 yield from parted(run, begin + _MOST_BESIDE, end - _MOST_BESIDE, _MOST_LISTED)
                 yield end - _MOST_BESIDE, end
@@ -147,9 +147,9 @@ class PhoneFinder:
 
         Args:
             is_apart: no word stands near.
-            is_even: none that speaks of phones does, and the same stands between all groups from `begin` to `end`;
+            is_even: no such word concerns phones, and all separators from `begin` to `end` are equal;
                 then a number is all of them, or grouped as people do, as `_is_of_a_row` has it.
-            has_decimals: no word speaks of phones, and there may be decimals side by side, which are no number.
+            has_decimals: no word concerns phones, and adjacent decimals, which are not a number, are possible.
         """
         text, starts, ends, gaps = run.text, run.starts, run.ends, run.gaps
         start = starts[first]
@@ -201,7 +201,7 @@ class PhoneFinder:
         if abroad and last > first and self._is_chance(run, first, last, context):
             abroad = None
         if first == 0 and self._order & (touching := context(start, end).touching) and not self._phone & touching:
-            return None  # asked first, as `documents` reads what stands there anyway
+            return None  # first, because `document_numbers` reads numbers with such a word
         has_form = self._is_written(run, first, last, has_trunk=True)
         may_say = not is_apart and context.may_say(self._phone)
         if not (has_form or abroad or may_say):
@@ -264,7 +264,7 @@ class PhoneFinder:
         return is_grouped and not (are_years(run, first, last) or self._is_of_a_row(run, first, last, lengths, gaps))
 
     def _is_chance(self, run: DigitRun, first: int, last: int, context: TextContext) -> bool:
-        """Whether a row of a table holds these groups, and nobody writes a number in them."""
+        """Return whether these groups are cells of a table row, and are not grouped like a phone number."""
         lengths = run.lengths[first : last + 1]
         if " " not in run.gaps[first:last]:
             return False
@@ -282,7 +282,7 @@ class PhoneFinder:
     def _is_of_a_row(self, run: DigitRun, first: int, last: int, lengths: list[int], inner: list[str]) -> bool:
         """Whether these groups are decimals, or some of a table's cells: 757.98 568.83, 433 993 221 178 26 512."""
         text, start, end = run.text, run.starts[first], run.ends[last]
-        before, after = beside(run, first, last)
+        before, after = separators_around(run, first, last)
         if "\t" in inner:  # cells, unless the only two of the line
             return (
                 inner.count("\t") > 1 or "." in inner or bool({*text[start - 1 : start], *text[end : end + 1]} - {"\n"})
@@ -302,7 +302,7 @@ class PhoneFinder:
         return not self._is_grouped(run, first, lengths)
 
     def _is_grouped(self, run: DigitRun, first: int, lengths: list[int]) -> bool:
-        """Whether people write numbers in such groups, behind the 1 or 8 that some countries dial or without it."""
+        """Return whether phone numbers are grouped like this, with or without the 1 or 8 that some countries dial."""
         if lengths[0] == 1 and len(lengths) > 3 and run.text[run.starts[first]] in "18":
             lengths = lengths[1:]
         return tuple(lengths) in self._plan.groupings
@@ -326,7 +326,7 @@ def _is_mobile_alone(run: DigitRun, first: int, last: int, number: str) -> bool:
 
 
 def _says_which(text: str, start: int, end: int) -> bool:
-    """Whether a word right beside it tells this number of somebody from his others."""
+    """Return whether a word next to the number distinguishes it from other numbers of the person: "office"."""
     return bool(_WHICH_AFTER.match(text, end) or _WHICH_BEFORE.search(text, max(0, start - _LONGEST_WHICH), start))
 
 
@@ -336,7 +336,7 @@ def _is_gap(gap: str) -> bool:
 
 
 def _plus_before(text: str, start: int) -> int:
-    """Where a plus sign before `start` stands, with the bracket before or behind it; `start` when there is none."""
+    """Return the offset of the plus sign before `start`, or of a bracket next to it; `start` without a plus sign."""
     place = start
     while place and start - place < 2 and text[place - 1] in "( ":
         place -= 1
@@ -350,5 +350,5 @@ def _plus_before(text: str, start: int) -> int:
 
 
 def _bracket_before(text: str, start: int, end: int) -> int:
-    """Where the number begins when its area code stands in brackets."""
+    """Return the start of the number, including the bracket of an area code."""
     return start - 1 if start and text[start - 1] == "(" and ")" in text[start:end] else start

@@ -2,9 +2,9 @@
 
     "my PIN is 4821", "CVV: 123", "the OTP 482913", "mTAN=593021", "the CVV of my card is 123", "388 is my CVV"
 
-Three to eight digits are in every text, so the name stands right before them, joined by no more than a sign or a verb
-and what it is the code of; or right behind them, after a verb. A name that is also a word (pin, tan) needs one of
-those, or capitals.
+Every text contains numbers of three to eight digits. So the name must be directly before the number, joined by a sign
+or a verb and the object of the code, or directly after it, following a verb. A name that is also a common word (pin,
+tan) requires one of these, or capitals.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ _WORD = re.compile(
 )
 _WORD_BEHIND = 2  # of the patterns
 _SAID = re.compile(rf"(?:{_IS}|[|\t№→])", re.IGNORECASE)
-_FEWEST_BY_WORD = 4  # digits behind a word that means something else too: "pin 12", "pin: 103"
+_FEWEST_BY_WORD = 4  # digits after a word with other meanings: "pin 12", "pin: 103"
 
 
 def names_a_code(head: str) -> bool:
@@ -141,7 +141,7 @@ class ShortCodeRecognizer:
 
     @property
     def patterns(self) -> Sequence[Pattern]:
-        """The names; of the words, those with a number behind them."""
+        """The names; of the words, those with a number after them."""
         words = "|".join(_WORDS)
         return [
             Pattern("|".join(form for name in _NAMES for form in _forms(name))),
@@ -150,7 +150,7 @@ class ShortCodeRecognizer:
         ]
 
     def at(self, text: str, start: int, pattern: int, _around: TextContext) -> Finding | None:
-        """The code whose name begins at `start`, or that stands there before a name."""
+        """Return the code whose name begins at `start`, or that precedes a name there."""
         if pattern == _WORD_BEHIND:
             word = next(filter(None, (_WORD.match(text, place) for place in (start + 1, start + 2))), None)
             return _before(text, word.start()) if word else None

@@ -28,12 +28,12 @@ _LETTERS = string.ascii_letters + string.digits
 class _Form:
     rule: str
     begins: str
-    """What every such secret begins with, for the scanner."""
+    """Prefix of every such secret, for the scanner."""
     whole: re.Pattern[str]
     """The whole; the group `secret`, where there is one, is what must not leave."""
     has_case: bool = True
     not_behind: str = _LETTERS
-    """Characters behind which it does not begin; those that it is made of, or every place in a long run would count."""
+    """Characters that must not precede it; its own characters, so that a long run does not match at every place."""
 
 
 def _issued(rule: str, begins: str, rest: str) -> _Form:

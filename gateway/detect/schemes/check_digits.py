@@ -4,8 +4,8 @@
     weighted("943476591", (10, 9, 8, 7, 6, 5, 4, 3, 2)) % 11       # 2: the NHS number's check digit is 11 - 2
     is_date("850730")                                              # True: a possible yymmdd
 
-A function takes the identifier without separators and says whether its check digits hold. The schemes of each country
-stand with their sources in `schemes`.
+Each function takes an identifier without separators and returns whether its check digits are valid. The modules of the
+regions contain the schemes of each country and their sources.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _DAYS = (0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def weighted(digits: str, weights: Sequence[int]) -> int:
-    """Sum of the digits times their weights, as far as the shorter of the two goes."""
+    """Return the sum of the digits times their weights, up to the shorter of the two."""
     return sum(map(mul, digits.encode().translate(_VALUES), weights))
 
 
@@ -44,7 +44,7 @@ def luhn(digits: str) -> bool:
 
 
 def luhn_digit(digits: str) -> str:
-    """The check digit behind these."""
+    """Return the check digit that follows these digits."""
     values = digits.encode().translate(_VALUES)
     return str(-(sum(values[-2::-2]) + sum(values[-1::-2].translate(_DOUBLED))) % 10)
 

@@ -24,8 +24,10 @@ _MBI_ANY = "[0-9AC-HJKMNP-RT-Y]"
 
 
 def us_ssn(digits: str) -> bool:
-    """SSN: no part of zeros, no area 666 or from 900 on. Presidio also refuses specimens such as 078-05-1120; people
-    write those in the place of real ones, so they count here."""
+    """SSN: no part of zeros, no area 666 or from 900 on. Presidio also refuses specimens such as 078-05-1120.
+
+    Specimens count here, because people write them instead of real numbers.
+    """
     area, group, serial = digits[:3], digits[3:5], digits[5:]
     return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
 

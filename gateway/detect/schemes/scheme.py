@@ -1,10 +1,10 @@
-"""What one identifier scheme is: how it is written, how its check works, and when to believe it.
+"""An identifier scheme: its form, its check, and the context that it requires.
 
     Number("RU_SNILS", EntityType.NATIONAL_ID, "999-999-999 99", check=ru_snils)
     Form("SG_NRIC", EntityType.NATIONAL_ID, "[STFGM][0-9]{7}[A-Z]", check=sg_nric)
 
-How much a scheme needs depends on how often a number that is nobody's would pass its check. Two check digits, one with
-a birth date, or letters in fixed places are rare enough to be believed wherever they stand. A single check digit passes
+The required context depends on how often another number passes the check. Two check digits, one with a birth date, or
+letters in fixed places are rare enough to be accepted without context. A single check digit passes
 one number in ten, so it needs its issuer's own punctuation or a word near.
 """
 
@@ -22,7 +22,7 @@ Check = Callable[[str], bool]
 
 
 class Needs(Enum):
-    """What a scheme needs besides its check."""
+    """Requirements of a scheme in addition to its check."""
 
     NOTHING = 1
     """Believed alone, unless it follows "order", "invoice" and the like."""
@@ -53,7 +53,7 @@ class Number:
 
     @property
     def shapes(self) -> dict[tuple[int, ...], frozenset[tuple[str, ...]]]:
-        """Lengths of its groups of digits -> what stands between them, for each form."""
+        """Lengths of its groups of digits -> separators between the groups, for each form."""
         shapes: dict[tuple[int, ...], set[tuple[str, ...]]] = {}
         for form in self.forms.split("|"):
             groups = tuple(len(group) for group in re.findall("9+", form))

@@ -80,7 +80,7 @@ def vn_cccd(digits: str) -> bool:
 
 
 def has_digits(digits: str) -> bool:
-    """For schemes whose form is all that is published."""
+    """For schemes of which only the form is published."""
     return digits.strip("0") != ""
 
 

@@ -1,9 +1,9 @@
-"""Dates of birth in rows without a header: the date in a row of somebody's, beside the number of a person.
+"""Dates of birth in rows without a header: a date in a row with the national identifier of a person.
 
     Emma King|601-61-8701|1966-10-26|emma@example.com       # BIRTH_DATE
 
-Of a date nothing but its place says whose it is, so the row holds a number that only persons have, the date is all of
-its cell, and it lies so far back that somebody with an account can have been born then.
+Only its position shows whose date it is. So the row must contain an identifier that only persons have, the date must
+fill its cell, and it must be 14 to 110 years ago, so that a person with an account can have been born then.
 """
 
 from __future__ import annotations

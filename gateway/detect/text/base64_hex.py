@@ -47,11 +47,11 @@ GATES = (
     # Any sign between, which costs the scanner less than spaces and colons alone.
     Pattern(rf"(?:[0-9a-f]{{2}}[^0-9a-z]){{{_SHORTEST // 2 - 1}}}[0-9a-f]{{2}}", is_once=True),
 )
-"""A text with such runs has one of these, and where the first of each ends is told."""
+"""A text with such runs matches one of these; the scanner returns where the first match of each ends."""
 
 _PAIRS_GATE = len(GATES) - 1
 _ENDS = Scanner(
-    # Right behind it, which costs the scanner a quarter of what a place before it does.
+    # Context after the match costs the scanner a quarter of context before it.
     [Pattern(rf"{_RUN}(?:[^a-z0-9+/_-]|$)", has_start=False), Pattern(_PADDED, has_start=False)]
 )
 
@@ -137,7 +137,7 @@ _FORMS = ((_HEX, _from_hex), (_BASE64, _from_base64))
 
 
 def _text_of(data: bytes) -> str:
-    """`data` as text; empty when it is none."""
+    """Return `data` as text; empty if it does not decode to text."""
     is_wide = len(data) > 7 and not any(data[1:9:2])  # UTF-16 as PowerShell has it
     try:
         # Bytes that are no UTF-8 become surrogates, which are not printable: an error costs several times as much.

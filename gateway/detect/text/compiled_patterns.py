@@ -4,7 +4,7 @@
 
 A set is kept in a file named by the digest of its patterns and of Hyperscan's version, below `$CACHE_DIRECTORY` (which
 systemd sets), `$XDG_CACHE_HOME/sovctl` or `~/.cache/sovctl`. A folder and a file are believed only where they are ours
-and nobody else may write them, and a file only whole: it begins with the SHA-256 of the rest. Hyperscan itself refuses
+and other users cannot write them, and a file only whole: its head is the SHA-256 of the rest. Hyperscan itself refuses
 what was made for another processor. Whatever is wrong, the patterns are compiled, as they are without a folder.
 """
 
@@ -63,7 +63,7 @@ def _digest(expressions: Sequence[bytes], flags: Sequence[int]) -> str:
 
 
 def _folder() -> Path | None:
-    """Ours, made when absent; None when there is none that can be believed."""
+    """Return the folder, created if absent; None if other users can write every candidate."""
     try:
         if given := os.environ.get("CACHE_DIRECTORY"):
             folder = Path(given.split(":")[0])
@@ -73,7 +73,7 @@ def _folder() -> Path | None:
             return None
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return folder if _is_ours(folder) else None
-    except (OSError, RuntimeError):  # nowhere, or nobody's home
+    except (OSError, RuntimeError):  # no home folder
         return None
 
 

@@ -3,10 +3,10 @@
     plain(NormalizedText("\\uff14\\uff11\\uff11\\uff11")).text                # "4111"
     [view.text for view in views("anna%2540example.com")]    # as it stands, and "anna@example.com"
 
-`plain` is what every text gets: digits of any script, full-width and mathematical letters, odd spaces and dashes become
-ASCII; what nobody can see is gone. Nothing is lost by it, so nothing else need be read. Escapes, look-alike letters and
-spelling (`spelling`) may as well be meant as written, so what comes of undoing them is read besides; so is what encoded
-runs hold (`encoded`). Work is bounded: `_ROUNDS` rounds of undoing, `_DEPTH` encodings within each other.
+`plain` applies to every text: digits of any script, full-width and mathematical letters, odd spaces and dashes become
+ASCII, and invisible characters are removed. It loses no information, so its input is not scanned as well. Escapes,
+look-alike letters and spelled-out characters (`escapes`) can also be meant literally, so both forms are scanned, and so
+is the content of encoded runs (`base64_hex`). Limits: `_ROUNDS` rounds, `_DEPTH` encodings within each other.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .view import NormalizedText
 _ROUNDS = 3  # `%2540` within an HTML entity
 _DEPTH = 3  # base64 within base64
 _UNDOING_OF = [index for index, undoing in enumerate(UNDOINGS) for _ in undoing.gates]
-"""Of each gate, the undoing; those behind these are of encoded runs."""
+"""The undoing of each gate; the gates after these are those of encoded runs."""
 _GATES = Scanner([*(gate for undoing in UNDOINGS for gate in undoing.gates), *encoded.GATES])
 
 # Blocks with characters whose compatibility form (NFKC) is ASCII, and all decimal digits there are.
@@ -64,7 +64,7 @@ _ODD = re.compile(
     "\u20a0-\u20bf\u2116\u2122\u2190-\u23ff\u2500-\u2bff\u3001\u3002\u3005-\u30ff\u3105-\u3130\u3400-\u9fff\uac00-\ud7a3\U0001f300-\U0001faff]"
 )
 _ODDS = re.compile(f"{_ODD.pattern}+")
-# Struck through, framed; behind digits underlined and piled up as well.
+# Struck through, framed; after digits also underlined and stacked.
 _MARKS = re.compile(r"[\u0334-\u0338\u20d0-\u20f0]+|(?<=[0-9@.+])[\u0300-\u036f]+")
 
 

@@ -104,7 +104,7 @@ _SPOKEN = re.compile(
     re.IGNORECASE,
 )
 _SPOKEN_DOT = re.compile(rf"[ ](?:{_DOT}|\.)[ ]", re.IGNORECASE)
-# What an address said aloud ends with: a country's two letters or a name that everybody knows (IANA root zone).
+# Ends of a spoken address: a country's two letters or a well-known name (IANA root zone).
 _TOP_NAME = re.compile(
     r"[a-z]{2}|com|org|net|edu|gov|int|mil|info|biz|name|online|example|internal|bank", re.IGNORECASE
 )

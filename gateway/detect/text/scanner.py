@@ -20,7 +20,7 @@ import hyperscan
 from .compiled_patterns import compiled
 
 Hit = tuple[int, int, int]
-"""End, start, and which pattern; an end is told for each character at which a pattern could end."""
+"""End, start, and index of the pattern; one hit for each character at which a match of the pattern can end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Pattern:
 
     expression: str
     has_start: bool = True
-    """Whether a hit's start is told; otherwise it is 0, which is cheaper."""
+    """Whether hits have a start; otherwise it is 0, which is faster."""
     is_once: bool = False
     """Whether one hit in a text is enough; it has no start."""
     has_case: bool = False
@@ -74,7 +74,7 @@ def _note(pattern: int, start: int, end: int, _flags: int, hits: Any) -> None:
 def _in_characters(data: bytes, hits: list[Hit]) -> list[Hit]:
     """The same hits counted in characters; a place inside a character counts as the place after it.
 
-    Decodes what lies before the last hit once, piece by piece.
+    Decodes the text before the last hit once, piece by piece.
     """
     places: dict[int, int] = {}
     byte = character = 0

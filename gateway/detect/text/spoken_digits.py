@@ -1,4 +1,4 @@
-"""Digits that somebody says: "four one one one", "vier eins eins eins", as transcripts have them.
+"""Digits spelled as words, as in transcripts: "four one one one", "vier eins eins eins".
 
     edits("card four one one one one one one one")      # the words as 41111111
 

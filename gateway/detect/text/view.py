@@ -2,11 +2,11 @@
 
     view = NormalizedText("to anna\\\\u0040example.com").replaced([(7, 13, "@")])
     view.text               # "to anna@example.com"
-    view.span(3, 19)        # (3, 24): where the address stands in the original
+    view.span(3, 19)        # (3, 24): the span of the address in the original
 
 A view is made of the original by replacing pieces of it, or of another view. Only the places where something changed
 are kept, so a view of a long text that differs in one place costs next to nothing; one whose pieces keep their length
-needs no places at all. What is undone in a view is said in `disguise`, `escapes` and `encoded`.
+needs no offsets. `deobfuscation`, `escapes` and `base64_hex` describe the disguises that are undone.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ APART = f"\n{'~' * 96}\n"
 """Between texts that are read as one: wider than any rule looks around for words."""
 
 Edit = tuple[int, int, str]
-"""Start, end, and what stands there instead."""
+"""Start, end, and replacement."""
 
 
 @dataclass(eq=False)
 class NormalizedText:
-    """What the finders read."""
+    """The text as finders receive it, in short a view."""
 
     text: str
     _origin: NormalizedText | None = field(default=None, repr=False)
@@ -42,10 +42,10 @@ class NormalizedText:
     _places: Sequence[int] = field(default=(), repr=False)
     """Where pieces of `text` begin, sorted; kept and replaced ones in turn."""
     _spans: Sequence[tuple[int, int, bool]] = field(default=(), repr=False)
-    """For each piece, where it stands in the origin, and whether it was replaced."""
+    """For each piece its span in the origin, and whether it was replaced."""
 
     runs: Sequence[tuple[int, int]] | None = field(default=None, repr=False)
-    """Where letters and digits go on for long, as `encoded` has it; None until somebody has looked."""
+    """Long runs of letters and digits, as defined by `base64_hex`; None before the search for them."""
 
     @property
     def is_original(self) -> bool:
@@ -54,7 +54,7 @@ class NormalizedText:
 
     @cached_property
     def tokens(self) -> Sequence[tuple[int, int]]:
-        """Where our own tokens stand, in order: their letters and digits are nobody's."""
+        """Spans of the gateway's own tokens, in order: their letters and digits are not identifiers."""
         return [(token.start, token.end) for token in find_tokens(self.text)] if "_" in self.text else []
 
     @cached_property
@@ -72,7 +72,7 @@ class NormalizedText:
     def beside_tokens(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The words of a span without our own tokens: of `PERSON_...'s Nordmann` the second.
 
-        For those who find by reading, and may take a token and the name beside it for one name.
+        For model finders, which may return a token and the name next to it as one name.
         """
         parts = []
         tokens = self.tokens

@@ -4,9 +4,9 @@ Cutting happens over UTF-8 bytes, where two passes in C do what a regular expres
 letters become lower case, other ASCII becomes a space, everything else stays. So `folded` has a space before and after
 every word, and words that belong together are found as they stand: see `names.clues`.
 
-    reading = words_of("Dear Mr. Nordmann")
-    reading.words                        # {b"dear", b"mr", b"nordmann"}
-    list(reading.places(b"mr"))          # [6]: where it stands in `folded`
+    words = words_of("Dear Mr. Nordmann")
+    words.distinct                       # {b"dear", b"mr", b"nordmann"}
+    list(words.places(b"mr"))            # [6]: its offset in `folded`
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TO_WORDS = bytes(
 )
 """Bytes of a text as words: ASCII letters in lower case, all other ASCII a space, the rest as it is."""
 MARKS = ("’", "‘", "“", "”", "„", "«", "»", "–", "—", "…", "،", "؛", "؟", "\u00a0", "№", "：")
-"""What stands at words and is not ASCII; what is not listed stays a part of its word, which then is no cue."""
+"""Non-ASCII punctuation next to words. Other signs stay part of their word, which then does not match as a cue."""
 
 
 class Words:
@@ -56,7 +56,7 @@ class Words:
         return self._outside
 
     def places(self, word: bytes) -> Iterator[int]:
-        """Where `word` stands in `folded`, in order."""
+        """Yield the offsets of `word` in `folded`, in order."""
         needle = b" " + word + b" "
         place = self.folded.find(needle)
         while place >= 0:

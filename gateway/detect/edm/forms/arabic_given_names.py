@@ -1,6 +1,6 @@
-"""Given names of Arabic, beside which a surname need only have the consonants of a listed one.
+"""Arabic given names. Next to one, a surname needs only the consonants of a listed one.
 
-They are no cues: many are words as well, so they count only where the list has a person of that name.
+They do not act as cues, because many are words too: they count only if the list has a person of that name.
 
     is_arabic_given("زهير"), is_arabic_given("zouheir"), is_arabic_given("haneen")     # True, True, True
 """
@@ -24,7 +24,7 @@ ARABIC_GIVENS = names_of("ar-latin") | frozenset(
     djamel farouk kheira mourad rachid samia soraya youcef yacine zineb khadeeja salma selma hanane latifa nesrine
     """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
 )
-"""In Latin letters; those of `given_names.txt` are cues as well, these need not be nobody else's."""
+"""In Latin letters. Those of `given_names.txt` act as cues as well; these may be names of other languages too."""
 _SCRIPT = frozenset(
     """
     رفيق منذر شكري مختار زهير وسام عبدالكريم عبدالقادر عبدالرحيم عبدالوهاب عبدالحميد عبدالرزاق عبدالسلام عبداللطيف
@@ -73,7 +73,7 @@ _PLAIN = ARABIC_GIVENS | frozenset(_LATIN.split())
 _FEWEST_LETTERS = 5  # of a spelling that no list has; shorter ones are names of other languages too
 
 
-def says_arabic(word: str) -> bool:
+def is_arabic_origin(word: str) -> bool:
     """True for a given name in Latin letters by which a whole name is known to be Arabic, in lower case."""
     if word in _PLAIN:
         return True

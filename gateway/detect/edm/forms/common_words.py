@@ -32,7 +32,7 @@ _WITH_S = frozenset(word for language, word in _read() if language in ("en", "de
 _SHAPED = re.compile(
     "(?:[وفبك]?ال|لل)\\w{3,30}(?:ي|ية)|[وفبكل]?\\w{2,30}اوي|[وفبكل]?(?:(?:بن|بل)\\w{4,30}|[اأ]?بو\\w{3,30}|عبدال\\w{3,30})"
 )
-"""Arabic names by their shape: of which family or place somebody is (القحطاني), whose father, son or servant. Those of
+"""Arabic names by their form: family or place of origin (القحطاني), father, son or servant. Names of
 countries are listed as words."""
 _COMMON_STEMS = frozenset(
     stem for language, word in _read() if language in ("ru", "uk", "kk") for stem in base_stems(word)
@@ -41,7 +41,7 @@ _SLAVIC_STEMS = frozenset(stem for language, word in _read() if language in ("pl
 
 
 def is_common(word: str) -> bool:
-    """True for a word that alone is not believed to be somebody's name; in Cyrillic, in any of its cases."""
+    """Return whether a word alone is too common to be a name; in Cyrillic, in any of its cases."""
     lowered = word.casefold().replace("ё", "е")
     if is_arabic(lowered) and not _SHAPED.fullmatch(lowered):
         return True  # without capitals nothing tells a name from a word
@@ -65,4 +65,4 @@ DETERMINERS: frozenset[str] = frozenset(
     delle nel nella nello sulla dal dalla um uma pelo pela het een deze dit mijn zijn haar ons onze bir bu itu
     """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
 )
-"""What stands before a noun and hardly ever before a name: articles, possessives, "im", "zum"."""
+"""Words that precede nouns and rarely names: articles, possessives, "im", "zum"."""

@@ -1,4 +1,4 @@
-"""A surname that stands alone must be written as it is: these keys are exact where those of `keys` are forgiving.
+"""Exact keys of surnames without other words of the name: the spelling must match, unlike in `keys`.
 
 Two words of one person may both merely sound like the list's, because they vouch for each other. One word may not:
 "Dice" is no "Deise". So only case endings of the surname's own declension, lost marks (ö as o or oe) and the standard
@@ -33,7 +33,7 @@ class Form(IntEnum):
     INFLECTED = 2
     """In another case."""
     SUFFIXED = 3
-    """With a suffix of a language that puts them behind any name: Turkish, Hungarian, Finnish, Indonesian."""
+    """With a suffix of a language that adds suffixes to any name: Turkish, Hungarian, Finnish, Indonesian."""
 
 
 def _declensions(table: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
@@ -46,7 +46,7 @@ def _declensions(table: str) -> dict[str, tuple[frozenset[str], frozenset[str]]]
     }
 
 
-# Declension: endings of the nominative | of the other cases. A hyphen is no ending.
+# Declension: endings of the nominative | of the other cases. A hyphen is an empty ending.
 _CYRILLIC = _declensions(
     """
     s: ий ый ой ая яя а | ого его ому ему ым им ом ем ей ую юю ых их ої ій у ою ие ые і
@@ -94,7 +94,7 @@ _FLEETING = tuple(
     pair.split(">")
     for pair in "iec>c ec>c ek>k ok>k el>l ел>л ей>ь ец>ц ець>ц ок>к ек>к ёк>ьк ів>ов".split()  # noqa: SIM905 - as above
 )
-"""Endings whose vowel falls out, and what is left."""
+"""Endings with a fleeting vowel, and the same endings without it."""
 # Consonants that change before an ending: Polish and Czech, Ukrainian.
 _CHANGES = tuple(
     each.split(">") for each in ("ce>k", "dze>g", "rze>r", "cie>t", "dzie>d", "le>l", "sie>s", "zie>z", "ze>h")
@@ -111,7 +111,7 @@ _KAZAKH_SUFFIX = re.compile(r"(?:[дтн][ыі]ң|[ғқ]а|[гк]е|[дтн][а�
 _KAZAKH_LETTER = re.compile("[әғқңөұүһі]")
 _OF_A_PLACE = re.compile("[وفبك]?(ال\\w{3,30}ي)")
 _SHORTEST_STEM = 3  # letters
-_SHORTEST_SPELLED = 5  # letters of a usual spelling that stands alone: "said" is a word
+_SHORTEST_SPELLED = 5  # letters of a usual spelling that needs no other word: "said" is a word
 
 _WITHIN_WORDS = dict.fromkeys((*map(ord, "'’`ʼʹʺ"), 0x360, 0x361, 0x362))
 """Apostrophes, soft signs and ties of transliterations."""
@@ -127,7 +127,7 @@ def listed_forms(
     Args:
         is_baltic_name: the whole name is Lithuanian or Latvian.
         is_arabic_name: it is Arabic.
-        is_given: it is a given name, beside which a surname has to vouch for it.
+        is_given: whether it is a given name, which needs a surname next to it.
     """
     found = frozenset(_listed(_normal(surname), is_baltic_name or is_baltic(surname)))
     if not is_arabic_name:
@@ -141,7 +141,7 @@ def listed_forms(
 def across_forms(word: str) -> Iterable[str]:
     """The keys of an Arabic name that the list has in the other script: in Arabic for a Latin word, or in Latin.
 
-    Without vowels, only such a word of Arabic script is surely a name that says of which family or place somebody is.
+    Without vowels, a word in Arabic script is certainly a name only if its form means a family or a place of origin.
     """
     if is_arabic(word):
         match = _OF_A_PLACE.fullmatch(word)
@@ -169,7 +169,7 @@ def forms_of(word: str) -> dict[str, Form]:
 
 
 def before_suffix(word: str) -> Iterator[str]:
-    """What a word may be without a suffix of Turkish, Hungarian, Finnish or Indonesian."""
+    """Yield the forms of a word without a suffix of Turkish, Hungarian, Finnish or Indonesian."""
     for length in range(1, min(_LONGEST_SUFFIX, len(word) - _SHORTEST_BEFORE_SUFFIX) + 1):
         for instead in _SUFFIXES.get(word[-length:], ()):
             yield word[:-length] + instead
@@ -213,7 +213,7 @@ def _listed(written: str, is_baltic_name: bool) -> Iterator[str]:
 
 
 def _fleeting(name: str) -> Iterator[str]:
-    """What stands before the endings when a vowel falls out: Havlíček, Havlíčka."""
+    """Yield stems without the fleeting vowel: Havlíček, Havlíčka."""
     for ending, short in _FLEETING:
         if name.endswith(ending) and len(name) - len(ending) >= _SHORTEST_STEM - 1:
             yield name[: -len(ending)] + short

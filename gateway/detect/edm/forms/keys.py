@@ -20,7 +20,7 @@ from .transliteration import in_latin
 
 _FEWEST_CONSONANTS = 3  # of a surname; fewer are in every other word
 _ARTICLE = re.compile(r"(?i)^[ae]l(?=\w{4})")  # Alfalasi is Al Falasi
-_MACRONS = re.compile("[āīū]")  # of scientific spellings, behind which no ending is looked for
+_MACRONS = re.compile("[āīū]")  # of scientific transliterations, whose words have no inflection
 _SOFT_J = re.compile("(?<=[bcdfghklmnprstvwxz])j(?=[bcdfghklmnpqrstvwxz]|$)")
 """The soft sign of some transliterations: Meljnychenko."""
 _SHORT_VOWELS = str.maketrans("āīū", "aiu")
@@ -253,7 +253,7 @@ def _arabic_letters(word: str) -> str:
 
 
 def initial_classes(word: str) -> frozenset[str]:
-    """What the initial of a word may look like in another script or spelling, coarsely: `Ю`, `J`, `Y`, `I` meet."""
+    """Return coarse classes of the initial across scripts and spellings: `Ю`, `J`, `Y`, `I` share one."""
     first = word[0].casefold()
     if is_arabic(first):
         return frozenset((*_ARABIC_INITIALS.get(first, ""), *(bone for bones in skeletons(first) for bone in bones)))
@@ -265,7 +265,7 @@ def initial_classes(word: str) -> frozenset[str]:
     return frozenset(found)
 
 
-# Arabic letters as initials in Latin letters, beside what their skeletons say.
+# Arabic letters as initials in Latin letters, in addition to those of their skeletons.
 _ARABIC_INITIALS = dict.fromkeys("اأإآعى", "aio") | {
     "و": "vo",
     "ي": "i",

@@ -3,11 +3,11 @@
     romanised("Darweesh")                     # ("darwish",), as Darwish, Derwich
     set(romanised("Mohamed")) & set(romanised("Muhammad"))        # {"muhamad"}
 
-Arabic script writes long vowels only: in a Latin spelling any of them may be one that it leaves out.
+Arabic script writes only long vowels, so any vowel of a Latin spelling may be absent from it.
 
     transcribed("الزهراوي") & unvowelled("alzahrawi")        # {"zhraui"}
 
-Finer than `spelling.blurred`, in which any vowel is any other: a surname that stands alone is compared by these. Vowels
+Finer than `spelling.blurred`, which equates all vowels: a surname without other words is compared by these. Vowels
 are a, i and u; e may be a or i. Consonants that only some spellings tell apart are one: h and kh, g and j, q and k.
 """
 
@@ -21,7 +21,7 @@ from math import prod
 
 from .spelling import ONE_ARABIC_FORM, is_arabic, single
 
-_SHORTEST = 4  # letters of what is left
+_SHORTEST = 4  # letters of the result
 _MOST_VOWELS = 5  # of a Latin word; each is written or not
 _MOST_SOUNDS = 16  # ways to read a word of Arabic script: four of its letters have two sounds
 _LETTERS = str.maketrans(
@@ -93,7 +93,7 @@ def transcribed(word: str) -> frozenset[str]:
 
 
 def unvowelled(word: str) -> frozenset[str]:
-    """What a Latin word in lower case is `transcribed` from, whichever of its vowels are short."""
+    """Return the Arabic consonant skeletons of a Latin word in lower case, for every choice of short vowels."""
     found: frozenset[str] = frozenset()
     for is_cut, spelled in enumerate(() if word.endswith("e") else _spelled(word, _LATIN_ARTICLE)):
         for each in dict.fromkeys((spelled, _FINAL_H.sub("", spelled))):

@@ -11,7 +11,7 @@ ways (`ch` in Chernov and in Mikhail) there are two keys; two words may be the s
     set(readings("Schtscherbakow")) & set(readings("Shcherbakov"))      # {"Serbakov"}
     set(skeletons("Mohammed")) & set(skeletons("محمد"))                  # {"mhmd"}
 
-Nothing here is an opinion on who is meant: that takes a second word, see `finder`.
+This module compares words only. Whether a person is meant depends on a second word: see `matching.finder`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from anyascii import anyascii
 
 _MOST_READINGS = 8
 _MOST_OPEN = 5  # parts of one word that are read in several ways
-_LONGEST_WORD = 40  # characters; what is longer is no name
+_LONGEST_WORD = 40  # characters; longer words cannot be names
 
 # Cyrillic, Russian first, then what its neighbours add. A tuple is read in several ways.
 _CYRILLIC: dict[str, tuple[str, ...]] = {
@@ -248,7 +248,7 @@ def is_greek(word: str) -> bool:
 
 
 def without_accents(word: str) -> str:
-    """A Greek word in lower case without accents and breathings; Greek in capitals has none either."""
+    """Return a Greek word in lower case without accents and breathings, as in capitals."""
     return "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
 
 
@@ -351,7 +351,7 @@ def _merged(spelling: str) -> str:
 
 
 def single(spelling: str) -> str:
-    """Doubled letters once; few words have any, which is told sooner than the pattern would."""
+    """Replace doubled letters by single ones; checks first whether there are any, which is faster than the pattern."""
     return _DOUBLE.sub(r"\1", spelling) if any(map(eq, spelling, spelling[1:])) else spelling
 
 

@@ -1,6 +1,6 @@
-"""What is left of a name without its ending: `Петровой`, `Kowalskiego`, `Ерланның` and `Müllers` meet in it.
+"""Stems of names: `Петровой`, `Kowalskiego`, `Ерланның` and `Müllers` share one with their base form.
 
-`base_stems` is for a name as a list holds it; `stems` for a word as a text holds it, which may be in any case of any of
+`base_stems` takes a name of a list; `stems` takes a word of a text, which may be inflected in any of
 these languages. Two are the same name when they share a stem (compared by `spelling`, so across scripts as well):
 
     base_stems("Kowalska")                     # ("kowalsk",)
@@ -34,7 +34,7 @@ _CYRILLIC = _by_length(
     ием ёй ёю єм ій ої а я у ю ы и е о й ь і ї є ові еві єві єю ів ов ія ію ії ієм ієві
     """
 )
-# Kazakh and its neighbours; two letters at the least, and only behind four.
+# Kazakh and related languages; at least two letters, and only after four letters.
 _TURKIC_CYRILLIC = _by_length(
     """
     дың дің тың тің ның нің ға ге қа ке ды ді ты ті да де та те дан ден тан тен нан нен мен бен пен ны ні
@@ -48,7 +48,7 @@ _LATIN = _by_length(
     ě ae oe ai am ui iui umi iumi os us ius is š aus iaus io ų ių į iu ė ės ę
     """
 )
-# The possessive s, suffixes of Turkish, Finnish, Hungarian, Indonesian without an apostrophe; only behind four.
+# The possessive s, suffixes of Turkish, Finnish, Hungarian, Indonesian without an apostrophe; only after four letters.
 _LATIN_SUFFIXES = _by_length(
     """
     s in ın un ün nin nın nun nün ye ya de da te ta den dan ten tan le la yle yla yi yı yu yü
@@ -127,7 +127,7 @@ def without_dot(folded: str) -> str:
 
 
 def base_stems(name: str, *, is_baltic_name: bool = False) -> tuple[str, ...]:
-    """The stems of a name as it stands in a list.
+    """Return the stems of a name as the list contains it.
 
     Args:
         is_baltic_name: the whole name is Lithuanian or Latvian.

@@ -2,7 +2,7 @@
 
     in_latin("щербаков")            # {"shcherbakov", "schtscherbakow", "szczerbakow", "scerbakov", ...}
 
-A surname that stands alone is compared letter by letter, so every way is spelled out here; `spelling` is for two words
+A surname without other words is compared letter by letter, so every spelling is generated; `spelling` is for two words
 of a name, which only have to sound alike. Marks are left out (š is s), as the texts' are before they are compared.
 """
 

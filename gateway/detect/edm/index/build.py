@@ -3,8 +3,8 @@
     built = build_index(Path("customers.csv"), Path("customers.edm"), key, built_at="2026-11-21T10:00:00Z")
     built.header["people"], built.bad            # 1000000, [(17, "expected 5 columns, got 6")]
 
-Either every row is in the index, or none is written: a customer whose row was skipped would leave in clear. Whoever
-accepts that says so (`skip_invalid_rows`).
+Either every row is in the index, or none is written: identifiers of a skipped customer would not be found. The option
+`skip_invalid_rows` permits it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _PROGRESS_EVERY = 20_000  # rows
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What was built."""
+    """Result of a build."""
 
     header: Mapping[str, Any]
-    """As it stands in the file."""
+    """Header of the file."""
     bad: list[tuple[int, str]]
     """Lines that are not in it, and why."""
 

@@ -21,7 +21,7 @@ from .index import Contents, Hasher, Role, initial_of, mixed, pair
 from .people import Person, company_words, person_of
 from .values import numbers_in_row, values_in_row
 
-_FREQUENT = 200  # people of one surname, and this share of the list; below either, a surname alone says who is meant
+_FREQUENT = 200  # people of one surname, and this share of the list; below either, a surname alone identifies a person
 _FREQUENT_SHARE = 0.002
 _MOST_COMPANY_WORDS = 8
 
@@ -54,7 +54,7 @@ class Listing:
         self._addresses = 0
 
     def add(self, fields: Mapping[str, str]) -> bool:
-        """Take a row; False when it names nobody."""
+        """Add a row; return False if it contains no name."""
         company = company_words(fields.get("company", ""))[:_MOST_COMPANY_WORDS]
         is_company = fields.get("kind", "").lower() == "company"
         if is_company and not company:
@@ -133,7 +133,7 @@ class Listing:
                 self._pairs.append(pair(number, surname))
                 for letter in self._initials_of(word):
                     self._pairs.append(pair(initial_of(letter), surname))
-        if person.either == person.givens:  # nobody says which is which: either may be the initial
+        if person.either == person.givens:  # the order is unknown: either may be the initial
             for surname, own in zip(surnames, person.surnames, strict=True):
                 letters = {letter for word in person.surnames if word != own for letter in self._initials_of(word)}
                 self._pairs.extend(pair(initial_of(letter), surname) for letter in letters)

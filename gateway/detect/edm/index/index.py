@@ -1,14 +1,14 @@
-"""The index of listed people and companies: keyed hashes in sorted arrays, mapped into memory, never a name.
+"""The index of listed people and companies: keyed hashes in sorted arrays, mapped into memory; it contains no names.
 
 A file is one line of JSON, zeros up to a page, then arrays of integers, each sorted so that a look-up is
-a bisection. Words have numbers; what the list says of them are pairs of numbers. Without the key nobody can tell which
-word a hash stands for, and with it only by guessing words. What the file does show is how many people share a name.
+a bisection. Words have numbers; relations between them are pairs of numbers. Without the key, the word of a hash cannot
+be determined; with the key, only by guessing words. The file does reveal how many people share a name.
 
     keys, ids      hash of a word's key -> the word's number; a hash may stand several times
     flags          by number: what the word is in the list (`Role`)
     pairs          given name and surname of one person; surname and given name of one person's initial
     companies      hash over the numbers of a company's words
-    sieve          bits of the pairs' own places: most pairs that are asked for are none, and it says so at once
+    sieve          a Bloom filter over the pairs: most pairs that are looked up are absent, and it answers immediately
     value_sieve    likewise of everything that supports a name
     supports       hash of an account, birth date, ... mixed with the number of a word of the same person
     values         hash of an account or customer number
@@ -60,7 +60,7 @@ _ODD = 0x9E3779B97F4A7C15  # spreads numbers over 64 bits before they are mixed 
 
 
 class Role(IntFlag):
-    """What a word is in the list."""
+    """Role of a word in the list."""
 
     GIVEN = 1
     SURNAME = 2
@@ -70,7 +70,7 @@ class Role(IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What an index is made of."""
+    """Contents of an index."""
 
     keys: Mapping[str, Sequence[int]]
     """Key -> numbers of the words that have it."""
@@ -94,7 +94,7 @@ def pair(first: int, second: int) -> int:
 
 
 def initial_of(letter: str) -> int:
-    """An initial, as a class of letters, in the place of a word's number; those are below 2^31."""
+    """Return the number of an initial's class of letters; numbers of words are below 2^31."""
     return 0x80000000 | ord(letter)
 
 
@@ -129,7 +129,7 @@ def mixed(hashed: int, number: int) -> int:
 
 
 def write_index(path: Path, key: bytes, contents: Contents, *, built_at: str) -> dict[str, Any]:
-    """Write an index, whole or not at all; its header.
+    """Write an index atomically; return its header.
 
     Args:
         built_at: when, ISO 8601.
@@ -174,7 +174,7 @@ def _column(numbers: Iterable[int]) -> array[int]:
 
 
 def _sieve(numbers: array[int]) -> array[int]:
-    """Sixteen bits a number, or up to twice that: at most one in sixteen that are none passes it."""
+    """Return a filter of 16 to 32 bits a number: at most one in sixteen absent numbers passes it."""
     bits = max(6, (16 * len(numbers)).bit_length())
     sieve = array("B", bytes(1 << (bits - 3)))
     for number in numbers:
@@ -258,7 +258,7 @@ class Index:
         return hashed if _passes(self._value_sieve, hashed) else None
 
     def supports(self, hashed: int, number: int) -> bool:
-        """True when the list has a value with this hash beside the word with this number."""
+        """Return whether the list has a value with this hash for a person with the word of this number."""
         return self._has("supports", mixed(hashed, number))
 
     def has_value(self, hashed: int) -> bool:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from ...names.cues import PARTICLES, TITLES
 from ...names.given_names import is_given_name
 from ...names.shape import ends_like_surname
-from ..forms.arabic_given_names import ARABIC_GIVENS, says_arabic
+from ..forms.arabic_given_names import ARABIC_GIVENS, is_arabic_origin
 from ..forms.spelling import blurred, is_arabic
 from ..forms.stems import is_baltic, may_be_baltic
 
@@ -66,7 +66,7 @@ _PARTICLE = re.compile(
     r"(?<=\w )(?:van|von|vom|zu[mr]?|dos|das|da|di|del|della|du|d['’])"
     r"(?: ?(?:de[nr]?|het|la|['’]t))?(?: |(?<=['’]))(?=\w{3})"
 )
-"""What begins a surname behind a given name that isn't known as one."""
+"""First parts of a surname after an unknown given name."""
 _FIRST_HALVES = frozenset(("anna", "gian", "maria", "pier", "rosa"))
 _TWO = 2
 _MOST_KEPT = 1 << 16  # words and fields whose reading is kept: in a list the same names come again and again
@@ -89,13 +89,13 @@ class Person:
     """One person's words, in lower case."""
 
     givens: tuple[str, ...]
-    """Given names, middle names, patronymics; any of them beside a surname is the person."""
+    """Given names, middle names, patronymics; each of them with a surname identifies the person."""
     surnames: tuple[str, ...]
     patronymics: tuple[str, ...] = ()
     """Those of `givens` that with another given name are the person as well."""
 
     either: tuple[str, ...] = ()
-    """Those that stand in both, in their order: of a full name nobody says which is which."""
+    """Words that are in both, in order: in a full name, given name and surname are not marked."""
 
     has_arabic_parts: bool = False
     """It has an article or "son of" as Arabic names have."""
@@ -115,7 +115,7 @@ class Person:
 
 
 def person_of(fields: Mapping[str, str]) -> Person | None:
-    """The person of a row; None when it names nobody.
+    """Return the person of a row; None if the row contains no name.
 
     Args:
         fields: by `table.FIELDS`; empty ones may be missing.
@@ -147,7 +147,7 @@ def person_of(fields: Mapping[str, str]) -> Person | None:
 
 @lru_cache(_MOST_KEPT)
 def _sounds_arabic(word: str) -> bool:
-    return says_arabic(word) or not _ARABIC_SHAPES.isdisjoint(blurred(word))
+    return is_arabic_origin(word) or not _ARABIC_SHAPES.isdisjoint(blurred(word))
 
 
 def company_words(name: str) -> tuple[str, ...]:
@@ -201,7 +201,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _with_joined(words: Sequence[str]) -> list[str]:
-    """The words, and those that are also written in one or in two: Abdul Rahman, O'Neill, Al Falasi."""
+    """Return the words and their variants written as one word or as two: Abdul Rahman, O'Neill, Al Falasi."""
     found = list(words)
     for word in words:
         if match := _SERVANT_PREFIX.match(word):
@@ -218,7 +218,7 @@ def _one_word(givens: Sequence[str]) -> list[str]:
 def _split(full: str) -> tuple[list[str], list[str]]:
     """Given names and surnames of a full name; what could be either is in both, in the order of the name.
 
-    "Kowalska, Anna" says so by its comma, and a patronymic what stands before it; else known given names are given.
+    The comma of "Kowalska, Anna" marks the surname; a patronymic follows a given name; known given names count as such.
     """
     before, comma, after = full.partition(",")
     if comma and _words(before) and _words(after):
@@ -232,7 +232,7 @@ def _split(full: str) -> tuple[list[str], list[str]]:
         return words[:1], words[1:]  # in this order always
     elided = {rest for _, rest in _ELIDED.findall(full.casefold())}  # of D'Angelo
     given = {word for word in words if is_given_name(word) and word not in elided}
-    if given and words[0] not in given and says_arabic(words[0]):
+    if given and words[0] not in given and is_arabic_origin(words[0]):
         given.add(words[0])  # Nabil Hamdan
     if not given and (particle := _PARTICLE.search(full)):
         before, after = full[: particle.start()], full[particle.end() :]

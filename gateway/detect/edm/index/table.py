@@ -4,7 +4,7 @@
         table = Table(file, columns={"surname": "Nachname"})
         for line, fields in table: ...        # {"surname": "Rübenack", "given_name": "Matthias", ...}
 
-A bad row is told by its line and by what is wrong with it, never by what is in it.
+The report of an invalid row contains its line number and the problem, and no value of the row.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ def _places(headers: list[str], columns: Mapping[str, str], where: str) -> dict[
 
 
 def date_of(text: str) -> str | None:
-    """A date as YYYY-MM-DD; None when it is none. Day before month, as everywhere but in the United States."""
+    """Return a date as YYYY-MM-DD; None if the text is not a date. Day before month, unlike in the United States."""
     if match := _ISO_DATE.fullmatch(text):
         year, month, day = map(int, match.groups())
     elif match := _DAY_FIRST.fullmatch(text):

@@ -4,7 +4,7 @@ Each value has one form however it is written, with a letter in front for what i
 an account.
 
     values_in_row({"birth_date": "03.02.1985"})          # {"d1985-02-03"}
-    Values("born on 1985-02-03", index.supporting).near(0)      # hashes of those that are in the list
+    Values("born on 1985-02-03", index.supporting).near(0)      # hashes of the listed ones
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DATE = re.compile(r"\d(?<!\d\d)(?:\d{3}[-/.]\d{1,2}[-/.]\d{1,2}|\d?[-/.]\d{1,2}
 DIGITS = re.compile(r"\d[\d./ \u00a0-]{2,32}[\dA-Za-z](?!\w)")
 """What could be the digits of a number of an account or a customer."""
 _PREFIX = re.compile(r"(?<!\w)[A-Za-z]{1,6}[-/ ]?\Z")
-LONGEST_PREFIX = 8  # characters, with what stands before it
+LONGEST_PREFIX = 8  # characters, with the text before it
 _SPACE = re.compile(r"[ \u00a0]+")
 _MOST_GROUPS = 8
 _LONGEST_LOCAL_PART = 64  # characters, RFC 5321 4.5.3.1.1
@@ -42,7 +42,7 @@ _WITHOUT_CASES = _WITHOUT_GENITIVE_S | {"en", "de", "nl", "sv", "da", "no"}
 _WITH_SUFFIXES = frozenset(("tr", "az", "uz", "tk", "kk", "hu", "fi", "et", "id", "ms"))
 _NEARBY = 160  # characters around a name in which something of the same person supports it
 _FEWEST_DIGITS = 4
-_SHORTEST_NUMBER = 5  # characters; shorter ones are anybody's
+_SHORTEST_NUMBER = 5  # characters; shorter numbers are ambiguous
 _PHONE_DIGITS = 9  # the last ones; what is before them is written in several ways
 
 
@@ -90,14 +90,14 @@ def numbers_at(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def forms_of(written: str) -> tuple[str, ...]:
-    """The forms of a number of an account, a customer or a telephone; none when it is too short to be anybody's."""
+    """Return the forms of the number of an account, a customer or a telephone; empty if it is too short."""
     digits = "".join(filter(str.isdigit, written))
     forms = _number_forms(written)
     return (*forms, f"p{digits[-_PHONE_DIGITS:]}") if len(digits) >= _PHONE_DIGITS else forms
 
 
 class Number(NamedTuple):
-    """What could be somebody's number."""
+    """A candidate for a listed number."""
 
     start: int
     end: int
@@ -109,7 +109,7 @@ class Values:
     """What in a text could support a name, as hashes; made when they are first asked for.
 
     Args:
-        hash_of: makes the hash of a value; None for one that is in no list.
+        hash_of: returns the hash of a value; None for an unlisted value.
         strangers: hashes of what was found to be no number of the list.
         add_stranger: called for one more.
         has_addresses: the list has some; every number in a text could be that of a house.
@@ -173,7 +173,7 @@ class Values:
 
     @cached_property
     def has_suffixes(self) -> bool:
-        """True in a language that puts suffixes behind names."""
+        """True for a language that adds suffixes to names."""
         return not self._languages.isdisjoint(_WITH_SUFFIXES | {UNKNOWN})
 
     @cached_property
@@ -228,10 +228,10 @@ def _number_forms(written: str) -> tuple[str, ...]:
 
 
 def _addresses(text: str) -> Iterator[tuple[int, str]]:
-    """House numbers with the word before and the word behind: `12 Elm Street`, `Lindenallee 12`."""
+    """Yield house numbers with the word before and the word after: `12 Elm Street`, `Lindenallee 12`."""
     for house in _HOUSE.finditer(text):
         number = house.group().replace(" ", "").lower()
         if before := _STREET_BEFORE.search(text, max(0, house.start() - _LONGEST_STREET), house.start()):
             yield house.start(), f"s{number} {before[1].casefold()}"
-        if behind := _STREET.search(text, house.end(), house.end() + _LONGEST_STREET):
-            yield house.start(), f"s{number} {behind.group().casefold()}"
+        if after := _STREET.search(text, house.end(), house.end() + _LONGEST_STREET):
+            yield house.start(), f"s{number} {after.group().casefold()}"

@@ -1,7 +1,7 @@
 """Where in a text listed words stand that could be names there: only these places are read by `finder`.
 
-Half of the words of prose sound like a name of a long list. Nearly all of them say nothing where they have no capital
-(`Listed.says_nothing`): they are looked for as capitals, and beside given names, which make names of them.
+In prose, half of the words sound like a name of a long list. Nearly all of them need a capital to be a name
+(`Listed.needs_context`): they are searched for with a capital, and next to given names.
 
     [(start, end) for start, end, listed in marks_of(words_of("the file of Anna kowalska"), vocabulary)]
 """

@@ -37,7 +37,7 @@ def company_in(run: WordRun, known: Sequence[Listed], index: Index) -> list[int]
 
 
 def _is_company(run: WordRun, places: Sequence[int]) -> bool:
-    """True when these words are more than words: with capitals, beside a legal form, or in quotation marks."""
+    """Return whether these words are a company: they have capitals, a legal form next to them, or quotation marks."""
     first, last = run.tokens[places[0]], run.tokens[places[-1]]
     beside = [run.tokens[place].text for place in (places[0] - 1, places[-1] + 1) if 0 <= place < len(run.tokens)]
     if any(map(is_legal_form, beside)):

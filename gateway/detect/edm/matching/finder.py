@@ -1,8 +1,8 @@
 """Finds listed people, companies and numbers in a text.
 
-`vocabulary` says which words may be listed; only around such a word is the text read (`run`), and believed are
+`vocabulary` returns which words may be listed. Only the words around such a word are parsed (`word_run`). These count:
 
-    a given name and a surname of one person, in either order, inflected, transliterated, with what stands between
+    a given name and a surname of one person, in either order, inflected, transliterated, with words between them
     a surname alone, when it is written as listed, no ordinary word and not half the list's
     otherwise with an initial, a title or role before it, or an account, birth date, ... of the same person nearby
     the words of a company, without its legal form
@@ -32,15 +32,15 @@ from .joined_names import glued_runs
 from .nouns import is_determined, is_noun
 from .pairs import (
     are_prose,
+    boundaries_of,
     is_at_sentence_start,
     is_name,
     is_phrase,
     joined,
     may_be_one,
+    may_be_within,
     may_join,
-    may_stand_within,
     pairs_of,
-    walls_of,
 )
 from .titles import (
     ADDRESSES,
@@ -64,8 +64,8 @@ from .user_names import user_name_at
 from .vocabulary import Listed, Vocabulary, folded
 from .word_run import SIGNS, Token, WordRun, run_at
 
-_SHORTEST_SUPPORTED = 3  # letters of a name beside something of the same person
-_SHORTEST_ALONE = 4  # letters of a surname that stands alone
+_SHORTEST_SUPPORTED = 3  # letters of a name next to another value of the same person
+_SHORTEST_ALONE = 4  # letters of a surname without other words of its name
 _SHORTEST_FIRST = 5  # the same at the beginning of a sentence, where every word has a capital
 _SHORTEST_FIRST_INFLECTED = 7  # and in another case
 _SHORTEST_FIRST_SUFFIXED = 9  # and with a suffix that any word may have
@@ -90,7 +90,7 @@ class EdmFinder:
         self._vocabulary = Vocabulary(index)
 
     def find(self, text_words: Words) -> Iterator[Finding]:
-        """What of the list stands in a text that is cut into words."""
+        """Yield the listed people, companies and numbers in a text."""
         text, index, vocabulary = text_words.text, self._index, self._vocabulary
         values = Values(
             text,
@@ -130,7 +130,7 @@ class EdmFinder:
         if listed.is_company:
             return True
         for following, _, other in marks[place + 1 : place + 5]:
-            if following - end > REACH or not may_stand_within(text[end:following]):
+            if following - end > REACH or not may_be_within(text[end:following]):
                 break
             both = listed, other
             letters = text[start], text[following]
@@ -154,7 +154,7 @@ class EdmFinder:
         return bool(values.near(start))
 
     def _is_behind_given(self, text: str, start: int, listed: Listed) -> bool:
-        """True behind a given name that is also somewhere's everyday word, which is no mark itself: "kim harvey"."""
+        """Return whether the word follows a given name that is also a common word: "kim harvey"."""
         if listed.is_common or not listed.exact:
             return False
         before = word_before(text, start) if text[start - 1 : start] not in GLUE else glued_before(text, start)
@@ -170,7 +170,7 @@ class EdmFinder:
         run = run_at(text, start, end)
         known = [self._vocabulary.look_up(folded(token.text)) for token in run.tokens]
         if run.tokens[run.at].end != end:
-            # A suffix behind an apostrophe belongs to another language: the word is the part before it.
+            # A suffix after an apostrophe belongs to another language: the word is the part before it.
             own, whole = self._vocabulary.look_up(folded(text[start:end])), known[run.at]
             is_whole = whole.exact_givens or (whole.exact and whole.form <= own.form)
             if own.is_listed and not is_whole and text[end : end + 1] != "-":
@@ -191,11 +191,14 @@ class EdmFinder:
     def _person(self, text: str, run: WordRun, known: Sequence[Listed], values: Values) -> Finding | None:
         """Two words of one person in this run, and what belongs to them."""
         surnames_only = None
-        walls = walls_of(run)
+        boundaries = boundaries_of(run)
         for candidates in pairs_of(run):
             named: dict[tuple[int, int], int] = {}
             for first, second in candidates:
-                if not (known[first].is_listed and known[second].is_listed) or walls[first + 1] != walls[second]:
+                if (
+                    not (known[first].is_listed and known[second].is_listed)
+                    or boundaries[first + 1] != boundaries[second]
+                ):
                     continue
                 letters = run.tokens[first].letter, run.tokens[second].letter
                 is_third = letters[0].isupper() == letters[1].isupper() and any(first in pair for pair in named)
@@ -221,11 +224,11 @@ class EdmFinder:
                 person = _person(run.tokens[first].start, run.end_of(last, text), value, "LISTED_PERSON")
                 if any(order != _TWO_SURNAMES for order in named.values()):
                     return person
-                surnames_only = surnames_only or person  # the given name may stand behind a comma
+                surnames_only = surnames_only or person  # the given name may follow a comma
         return surnames_only
 
     def _may_join(self, run: WordRun, known: Sequence[Listed], first: int, second: int, order: int) -> bool:
-        """As `may_join`; of two names that may stand in either order, the surname may be before a comma."""
+        """As `may_join`; of two names in either order, the surname may be before a comma."""
         if may_join(run, known, first, second, is_reversed=order < 0):
             return True
         is_either = order == 1 and run.tokens[first].is_caseless and run.tokens[second].is_separated
@@ -236,7 +239,7 @@ class EdmFinder:
         )
 
     def _given_behind(self, run: WordRun, known: Sequence[Listed], first: int, last: int) -> int:
-        """The last token with the given name behind a comma: of "Trueba Arredondo, Maricruz" both may be surnames."""
+        """Return the last token including the given name after a comma: "Trueba Arredondo, Maricruz"."""
         behind = last + 1
         if behind == len(run.tokens) or "," not in run.tokens[behind].gap or not run.tokens[behind].is_capital:
             return last
@@ -248,7 +251,7 @@ class EdmFinder:
     def _with_more_givens(
         self, run: WordRun, known: Sequence[Listed], first: int, last: int, surname: Listed
     ) -> tuple[int, int]:
-        """The first and last token with other given names of the person beside them: "ana" of "ana belén olmedo"."""
+        """Return the first and last token including other given names of the person: "ana" of "ana belén olmedo"."""
         while first > 0 and run.tokens[first].gap == " " and self._is_given_of(known[first - 1], surname):
             first -= 1
         while (behind := last + 1) < len(run.tokens) and run.tokens[behind].gap == " ":
@@ -316,7 +319,7 @@ class EdmFinder:
         before = run.tokens[opening - 1].text.lower() if opening > 0 else ""
         if opening < first and before not in ADDRESSES and before not in TITLES:
             before, opening = run.tokens[first - 1].text.lower(), first  # "le fils de Jean" has no title
-        # "12 ms." is no lady.
+        # The unit in "12 ms." is not a title.
         is_unit = opening > 1 and run.tokens[opening - 2].text[-1].isdigit() and before == run.tokens[opening - 1].text
         if before in BEFORE_SURNAMES and not is_unit and (token.is_capital or token.is_caseless or own.alone):
             return True
@@ -384,12 +387,12 @@ class EdmFinder:
 
 
 def _gap(run: WordRun, first: int, second: int) -> str:
-    """What stands between two tokens, if they are neighbours."""
+    """The separator of two tokens, if they are neighbours."""
     return run.tokens[second].gap if second == first + 1 else " "
 
 
 def _behind(text: str, finding: Finding, done: int) -> Finding | None:
-    """What of a finding stands behind the one before: in a list of people the same words vouch for both."""
+    """Return the part of a person's name after `done`, because in a list of people two names can share words."""
     if finding.start >= done or finding.entity_type is not EntityType.PERSON:
         return finding
     start = next((place for place in range(done, finding.end) if text[place].isalnum()), finding.end)

@@ -26,7 +26,7 @@ _SPACED = re.compile(r"(?<![^\W_])[^\W\d_](?:[ \u00a0]{1,4}[^\W\d_]){5,40}(?![^\
 _PARTICLE_AT_END = re.compile(
     r"(?<=\w{3})(?:(?:van|von)(?:de[rn]?|het|la|t)?|te[nr]|zu[mr]?|de(?:l(?:la|l)?|la|los)?|d[aou]s?|di|d|la|le|bin|al)\Z"
 )
-"""Of a surname that stands without its capital behind the given name: AlwinvandenHeuvel, SidoniedAubigny."""
+"""Particles of a surname without a capital after the given name: AlwinvandenHeuvel, SidoniedAubigny."""
 _MOST_PIECES = 6
 _OPENINGS = frozenset(("mc", "mac", "o", "d", "al", "el", "ben", "bin", "le", "la")) | PARTICLES
 _MOST_SPACED = 50  # of a text; cutting them takes time
@@ -64,7 +64,7 @@ def _word_around(text: str, place: int) -> tuple[int, int]:
 
 
 def _with_particle(text: str, pieces: list[Token], length: int) -> list[Token]:
-    """The pieces, with what is behind so many letters of the first as a part of the second."""
+    """Return the pieces, with the rest of the first after `length` letters as a part of the second."""
     first, second = pieces[:2]
     cut, end = first.start + length, second.end
     return [Token(first.start, cut, text[first.start : cut], ""), Token(cut, end, text[cut:end], ""), *pieces[2:]]

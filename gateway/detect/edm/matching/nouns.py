@@ -1,4 +1,4 @@
-"""What stands before a word and says that it is a noun, not a surname: an article, an adjective, a number.
+"""Recognizes nouns by the word before them: an article, an adjective, a number. A noun is not a surname.
 
 is_determined(run, first, last, values, own.form)      # "der Müller mahlt", not "Herr Müller"
 is_noun(run, first, values)                            # "alter Müller" in a German text
@@ -24,14 +24,14 @@ _FAMILIES = {
     "os": Form.AS_LISTED,
     "the": Form.POSSESSIVE,
 }
-"""Articles behind which a family stands, and how: French, Spanish and Portuguese surnames have no plural."""
+"""Articles of families, by language: French, Spanish and Portuguese surnames have the same form in the plural."""
 _SHORTEST_FAMILY = 6  # letters of such a surname
 
 
 def is_determined(run: WordRun, first: int, last: int, values: Values, form: Form) -> bool:
-    """True behind an article or its like, except for the surname in "the Shcherbakov case", "der Kowalska-Kredit".
+    """Return whether an article or a similar word precedes, except for "the Shcherbakov case", "der Kowalska-Kredit".
 
-    A whole family is none either: "chez les Fontenoy", "the Abernethys".
+    A family counts as a name: "chez les Fontenoy", "the Abernethys".
     """
     token, opening = run.tokens[run.at], run.tokens[first]
     if ends_like_surname(token.text) or last > run.at:
@@ -50,7 +50,7 @@ def is_determined(run: WordRun, first: int, last: int, values: Values, form: For
 
 
 def is_noun(run: WordRun, place: int, values: Values) -> bool:
-    """True for a German noun behind its adjective or a number."""
+    """Return whether the word is a German noun after its adjective or a number."""
     if place == 0 or ends_like_surname(run.tokens[run.at].text) or not values.is_german:
         return False
     before = run.tokens[place - 1].text

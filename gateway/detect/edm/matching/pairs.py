@@ -1,8 +1,8 @@
-"""When two listed words of one run are taken for one person's name: what they look like, and what stands between them.
+"""Decides whether two listed words of one run are one person's name, by their form and the words between them.
 
     may_be_one(known[0], known[1], "A", "K")          # Anna, Kowalska
-    may_join(run, known, 0, 1)                        # nothing between them, or what stands in names
-    is_phrase(text, run, known, 0, 1, given=0)        # "In der Ecke", not a name: capitals that say nothing
+    may_join(run, known, 0, 1)                        # no words between them, or only words of names
+    is_phrase(text, run, known, 0, 1, given=0)        # "In der Ecke": words with capitals that are not a name
 
 That the list has a person with both is for `finder` to ask.
 """
@@ -32,7 +32,7 @@ def is_at_sentence_start(text: str, start: int) -> bool:
 
 
 def pairs_of(run: WordRun) -> Iterator[list[tuple[int, int]]]:
-    """Tokens that could be one name with or beside the run's word: in its part, then across one separator."""
+    """Yield pairs of tokens that could be one name: in the part of the run's word, then across one separator."""
     parts = run.parts()
     at = next(number for number, part in enumerate(parts) if run.at in part)
     yield list(combinations(parts[at], 2))
@@ -43,17 +43,17 @@ def pairs_of(run: WordRun) -> Iterator[list[tuple[int, int]]]:
 
 
 def is_boundary(word: str) -> bool:
-    """True for a word without a capital that stands in no name."""
+    """Return whether a word without a capital cannot be part of a name."""
     return word.islower() and word not in _WITHIN and not is_given_name(word)
 
 
-def walls_of(run: WordRun) -> list[int]:
-    """How many words that stand in no name are before each token, and before the end."""
+def boundaries_of(run: WordRun) -> list[int]:
+    """Return the number of words that cannot be part of a name before each token, and before the end."""
     return [0, *accumulate(is_boundary(token.text) for token in run.tokens)]
 
 
-def may_stand_within(between: str) -> bool:
-    """False when a word of what stands between two words of a text can't be in a name: most are told so at once."""
+def may_be_within(between: str) -> bool:
+    """Return False if a word between two words cannot be part of a name; fast for most texts."""
     return len(between) <= 1 or not any(word.isalpha() and is_boundary(word) for word in between.split())
 
 
@@ -75,7 +75,7 @@ def are_prose(first: Listed, second: Listed, letter: str, other: str, values: Va
     """True without two capitals when one is an everyday word of the text's languages; asked last, as it costs most.
 
     Args:
-        between: what stands between both; a sign alone makes one name of them, as in `made_rangkuti`.
+        between: text between both; a sign alone joins them to one name, as in `made_rangkuti`.
     """
     if (letter.isupper() and other.isupper()) or between in ("_", ".", "-"):
         return False
@@ -83,7 +83,7 @@ def are_prose(first: Listed, second: Listed, letter: str, other: str, values: Va
 
 
 def may_join(run: WordRun, known: Sequence[Listed], first: int, second: int, *, is_reversed: bool = False) -> bool:
-    """True when what stands between two words may stand within a name.
+    """Return whether the words between two words may be part of a name.
 
     Args:
         is_reversed: the surname is the first; then a comma may be between them in a script without capitals.
@@ -118,7 +118,7 @@ def joined(pairs: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
 
 
 def is_phrase(text: str, run: WordRun, known: Sequence[Listed], first: int, second: int, *, given: int) -> bool:
-    """True for two words whose capitals say nothing, as at a sentence's start, unless they are written as a name is.
+    """Return whether two words have capitals for another reason, as at a sentence's start, and are not a known name.
 
     Args:
         given: which of both would be the given name.

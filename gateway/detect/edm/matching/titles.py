@@ -1,4 +1,4 @@
-"""What stands beside a listed word and says that it is a name: titles, initials, articles, particles.
+"""Recognizes a name by the words next to a listed word: titles, initials, articles, particles.
 
 is_addressed(text, run, run.at, own)      # "Pak Budi", "Defne Hanım'a"
 """
@@ -13,7 +13,7 @@ from .vocabulary import Listed
 from .word_run import WordRun
 
 _HONORIFIC = re.compile(r"[ \u00a0](?:[Bb]ey|BEY|[Hh]an[ıi]m|HANIM|[Hh]oca|[Ee]fendi|[Аа]ға|[Аа]пай|[Хх]аным|[Мм]ырза)")
-"""Turkish and Kazakh titles, which stand behind a given name."""
+"""Turkish and Kazakh titles, which follow a given name."""
 ADDRESSES = frozenset(
     """
     mr mrs mister messrs herr herrn frau fräulein mme mlle monsieur señor señora señorita sra srta senhor senhora
@@ -22,20 +22,20 @@ ADDRESSES = frozenset(
     sig dott dottor dottoressa
     """.split()  # noqa: SIM905 - a table is read more easily than a list of quoted words
 )
-"""Titles behind which nothing but a name stands, with or without its capital."""
+"""Titles that only names follow, with or without a capital."""
 _BEFORE_TITLED = (" ", "'", "’")
 BETWEEN = PARTICLES | {"t", "do", "d", "l", "dell", "dall"}
-"""Words between a title and a surname that are parts of it, when the list says so."""
+"""Words between a title and a surname that are parts of the surname if the list contains them."""
 _TITLE_AND_PARTICLES = re.compile(
     r"([^\W\d_]+)\.?[ ]"
     r"(?:(?:van|von|de[rnl]?|d[aou]s?|di|della|l[ae]|los|het|te[nr]|['’]t|(?:dell?|dall|d|l)['’])[ ]?){1,3}\Z"
 )
-_LONGEST_ADDRESSED = 32  # characters of a title with particles behind it
+_LONGEST_ADDRESSED = 32  # characters of a title with particles after it
 _AT_TITLES = " \n\t.\"'(>*-"
 _TITLES = frozenset(("dr", "dra", "prof", "pani", "panią", "pana", "panu", "panem"))
-"""Those behind which other words stand as well."""
-_SHORTEST_TITLED = 6  # letters of a surname behind one of them
-_LONGEST_ADDRESS = 16  # characters of one, with what stands at it
+"""Titles that other words follow as well."""
+_SHORTEST_TITLED = 6  # letters of a surname after one of them
+_LONGEST_ADDRESS = 16  # characters of one, with adjacent punctuation
 _ARTICLE_BEFORE = re.compile(r"(?<![^\W\d_])(?:[AaEe][lsrzndt]|[Aa]sh)-\Z")
 FAMILY = "آل"
 _OTHER_TITLES = frozenset(
@@ -74,7 +74,7 @@ _INITIAL_BEHIND = re.compile(r",?[ \u00a0][^\W\d_]{1,2}\.")
 
 
 def has_title_behind(text: str, end: int) -> bool:
-    """True where a word that ends at `end` has such a title behind it."""
+    """Return whether such a title follows the word that ends at `end`."""
     return _HONORIFIC.match(text, end) is not None
 
 
@@ -84,7 +84,7 @@ def is_written(own: Listed) -> bool:
 
 
 def is_titled(text: str, start: int, own: Listed) -> bool:
-    """True for a surname without its capital behind a title: "herr müller"."""
+    """Return whether a surname without a capital follows a title: "herr müller"."""
     if not own.exact or text[start - 1 : start] not in _BEFORE_TITLED:
         return False
     before = text[max(0, start - _LONGEST_ADDRESS) : start - 1].rpartition(" ")[2].strip(_AT_TITLES).lower()
@@ -121,7 +121,7 @@ def has_article_before(text: str, start: int) -> bool:
 
 
 def word_before(text: str, start: int) -> str:
-    """The word before, with its hyphens and apostrophes; empty when anything but white space stands between."""
+    """Return the word before, with its hyphens and apostrophes; empty unless only white space separates it."""
     match = _RUN_BEFORE.match(text[max(0, start - _LONGEST_BEFORE) : start][::-1])
     return match[1][::-1] if match else ""
 
@@ -133,7 +133,7 @@ def glued_before(text: str, start: int) -> str:
 
 
 def is_behind_part(text: str, start: int) -> bool:
-    """True behind a title, or what may be a part of the name; German articles are one only behind "von", an initial."""
+    """Return whether a title or a part of the name precedes; a German article only after "von" or an initial."""
     if "." in text[start - 2 : start]:
         match = _ABBREVIATED_BEFORE.match(text[max(0, start - _LONGEST_ADDRESS) : start][::-1])
         return match is not None and match[1][::-1].lower() in BEFORE_SURNAMES
@@ -145,7 +145,7 @@ def is_behind_part(text: str, start: int) -> bool:
 
 
 def has_initial(text: str, start: int, end: int) -> bool:
-    """True where an initial stands before or behind."""
+    """Return whether an initial precedes or follows."""
     if "." in text[max(0, start - 3) : start] and _INITIAL_BEFORE.search(text, max(0, start - 5), start):
         return True
     return "." in text[end + 2 : end + 5] and _INITIAL_BEHIND.match(text, end) is not None

@@ -1,7 +1,7 @@
-"""User names of a surname and an initial or a given name in one word, `akowalska`, and where one is taken for that.
+"""Finds user names of a surname and an initial or a given name in one word: `akowalska`.
 
-In every language some words are a letter and a surname ("please", if Mr Lease is listed), so what stands around it must
-say that it is a user name: signs that addresses, paths, file names and quoted values have, or words such as "login".
+In every language some words are a letter and a surname ("please", if Mr Lease is listed). So the context must indicate
+a user name: signs of addresses, paths, file names and quoted values, or words such as "login".
 
     user_name_at("ask a.kowalska", 6, 14, listed, index, vocabulary)     # (4, 14), where she is Anna
     is_user_place("assigned to @akowalska", 13, 22)        # True
@@ -21,8 +21,8 @@ _BEFORE = frozenset("@/\\=_#<[{`~+&?|")
 _BEHIND = frozenset("@/\\=_#>]}`+&|")
 _QUOTES = {'"': '"', "'": "'", "«": "»", "“": "”", "„": "“"}
 _EXTENSION = re.compile(r"[.-](?=[A-Za-z0-9])")
-_REACH = 32  # characters before the word in which a word for users stands
-_BESIDE = 14  # characters behind it
+_REACH = 32  # characters before the word in which a word for users counts
+_BESIDE = 14  # characters after the word
 _USERS = re.compile(
     r"""(?ix)
     \b(?:user|login|log[ -]?in|nick|handle|alias|owner|member|assignee|profile|username|screen[ ]name|uid|ldap|ssh|git
@@ -68,7 +68,7 @@ def user_name_at(
 
 
 def _with_initials(text: str, start: int, end: int, listed: Listed, index: Index) -> tuple[int, int]:
-    """Where a surname begins and ends with the initials beside it; as it is when there are none of this person."""
+    """Return start and end of a surname including its person's initials; unchanged without such initials."""
     if listed.is_common_word or not listed.exact or end - start < _SHORTEST_SURNAME:
         return start, end
     for beside in (_initials_before(text, start), _INITIAL_BEHIND.match(text, end)):

@@ -1,7 +1,7 @@
 """Which words of a text are listed, and as what; each word is looked up once in the life of a process.
 
-What is kept of a word that is not listed is Python's own salted hash of it, nothing else; of a listed one, its numbers
-in the index beside that hash. Both tables are bounded and start anew when they are full.
+Of an unlisted word only Python's salted hash is kept; of a listed word also its numbers in the index. Both tables are
+bounded, and cleared when they are full.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..forms.stems import stems
 from ..index.index import Index, Role, initial_of
 
 _SHORTEST_USER, _LONGEST_USER = 6, 32  # letters of a user name; a surname of four is in every other word
-_SHORTEST_INITIALLED = 5  # letters of a surname behind two initials in one word
+_SHORTEST_INITIALLED = 5  # letters of a surname after two initials in one word
 _SHORTEST_GIVEN, _SHORTEST_WHOLE = 3, 8  # letters of a given name, and of it with a longer surname in one word
 _SOFT_G = frozenset("gc")  # j of Arabic names in Egypt and Turkey: Nagla, Necla; and Alaoui is Alawi
 _LONGEST_SOFT = 9  # letters; it takes time
@@ -32,7 +32,7 @@ _MOST_KNOWN = 1 << 17  # words of which a verdict is kept; some 10 MB when full
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What a word is in the list; numbers as in `Index`."""
+    """The roles of a word in the list; numbers as in `Index`."""
 
     sure: tuple[int, ...] = ()
     """Words that sound like it."""
@@ -43,7 +43,7 @@ class Listed:
     exact: tuple[int, ...] = ()
     """Surnames that are written like it."""
     alone: tuple[int, ...] = ()
-    """Those of `exact` that need no other word: it is no ordinary word, and no surname of half the list."""
+    """Those of `exact` that need no other word: not a common word, and not a surname of half the list."""
     form: Form = Form.SUFFIXED
     """The surest in which the word is one of `alone`."""
     exact_givens: tuple[int, ...] = ()
@@ -65,11 +65,11 @@ class Listed:
     """True when it is anything."""
 
     is_giver: bool = False
-    """A given name that makes a name of a word beside it, even without capitals."""
+    """A given name that makes a name of an adjacent word, even without capitals."""
 
     @property
-    def says_nothing(self) -> bool:
-        """True when it could be a name with a capital only, or beside an `is_giver`: most listed words of prose."""
+    def needs_context(self) -> bool:
+        """Return whether it is a name only with a capital or next to an `is_giver`: most listed words of prose."""
         is_written_so = bool(self.exact) and not self.is_common_word
         return not (is_written_so or self.is_giver or self.is_company or self.is_user)
 
@@ -83,7 +83,7 @@ def folded(word: str) -> bytes:
 
 
 class Vocabulary:
-    """The words that were seen, and what the index says of them."""
+    """The words that were looked up, and their roles in the index."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -91,10 +91,10 @@ class Vocabulary:
         self.strangers: set[int] = set()
         """Hashes of words and numbers that are in no list."""
         self.echoes: set[int] = set()
-        """Hashes of listed words that, written without a capital, say nothing."""
+        """Hashes of listed words that need a capital to be a name."""
 
     def look_up(self, word: bytes) -> Listed:
-        """What a word is, as a `Words` has it."""
+        """Return the roles of a word, as `Words` contains it."""
         hashed = hash(word)
         if hashed in self.strangers:
             return STRANGER
@@ -108,12 +108,12 @@ class Vocabulary:
             if len(self._listed) >= _MOST_KNOWN:
                 self._listed, self.echoes = {}, set()
             self._listed[hashed] = known
-            if known.says_nothing and written[0].islower():
+            if known.needs_context and written[0].islower():
                 self.echoes.add(hashed)
         return known
 
     def add_stranger(self, hashed: int) -> None:
-        """Keep the hash of something that is in no list."""
+        """Keep the hash of an unlisted word."""
         if len(self.strangers) >= _MOST_KNOWN:
             self.strangers = set()
         self.strangers.add(hashed)

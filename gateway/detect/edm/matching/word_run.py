@@ -27,10 +27,10 @@ _OWN_PARTS = ARTICLES | PARTICLES | JOINTS
 _NOBILITY = frozenset(
     "van von vom zum zur ter ten bin ibn bint al el آل بن بنت ابن أبو ابو".split()  # noqa: SIM905 - read more easily
 )
-"""Parts of names that are no words of their own; `de` is one in Spanish."""
+"""Parts of names that cannot be words; `de` is a word in Spanish."""
 _RIGHT = re.compile(rf"(?P<gap>{_GAP})(?P<word>{_LETTERS})")
 _LEFT = re.compile(rf"(?P<word>{_LETTERS})(?P<gap>{_GAP.replace(_DOT, _DOT[:2])})\Z")
-_SOFT = re.compile("[яюєїе]|[yji][aeou]", re.IGNORECASE)  # behind one letter and an apostrophe: В'ячеслав, D'yakonov
+_SOFT = re.compile("[яюєїе]|[yji][aeou]", re.IGNORECASE)  # after one letter and an apostrophe: В'ячеслав, D'yakonov
 _PATRONYMIC = re.compile(r"(?:[оеєії]вич(?:[уаеі]|ем|еві)?|[оеєії]вн(?:[аиіуыюе]|ой|ою))\Z")
 _REACH = 4  # words on either side
 _LONGEST = 44  # characters of a word and a gap
@@ -48,11 +48,11 @@ class Token:
     end: int
     text: str
     gap: str
-    """What stands between it and the token before."""
+    """Text between it and the token before."""
 
     @property
     def letter(self) -> str:
-        """The first letter; the sign of an Arabic one, as in ʿUbaid, is none."""
+        """The first letter; the sign before an Arabic one, as in ʿUbaid, does not count."""
         letter = self.text[0]
         return letter if letter not in SIGNS else self.text[:2][-1]
 
@@ -69,7 +69,7 @@ class Token:
 
     @property
     def is_separated(self) -> bool:
-        """True behind a comma, the end of a line or of a cell."""
+        """True after a comma, the end of a line or of a cell."""
         return self.gap != " " and _SEPARATORS.search(self.gap) is not None
 
     def gap_is_letter(self, following: Token) -> bool:
@@ -94,7 +94,7 @@ class WordRun:
         return [range(first, last) for first, last in pairwise([0, *cuts, len(self.tokens)])]
 
     def is_initial(self, place: int, text: str) -> bool:
-        """True for `A.` of `A. Kowalska`; `Dr.` is none."""
+        """Return whether a token is an initial, as `A.` in `A. Kowalska`; `Dr.` does not count."""
         token = self.tokens[place]
         return (
             (token.is_capital or (token.is_caseless and len(token.text) == 1 and token.text.isalpha()))
@@ -138,7 +138,7 @@ class WordRun:
 
 
 def run_at(text: str, start: int, end: int) -> WordRun:
-    """The word at `text[start:end]` with its neighbours; what a sentence's end separates is none."""
+    """Return the word at `text[start:end]` with its neighbours in the same sentence."""
     tokens = [Token(start, end, text[start:end], "")]
     while len(tokens) <= _REACH:
         first = tokens[0]
@@ -176,5 +176,5 @@ def _joined(tokens: list[Token], at: int) -> tuple[list[Token], int]:
 
 
 def _ends_sentence(word: str, gap: str) -> bool:
-    """A full stop ends a name, but not behind an initial or an abbreviation, nor in `anna.kowalska`."""
+    """Return whether a full stop ends the sentence: not after an initial or an abbreviation, nor in `anna.kowalska`."""
     return gap.startswith(".") and len(gap) > 1 and len(word) > 3 and word.lower() not in _ABBREVIATIONS
