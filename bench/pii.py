@@ -1,4 +1,4 @@
-"""How much leaks, and how much is hit that is nobody's: the gateway's own detector on annotated texts.
+"""Measures leaks and false hits of the gateway's own detector on annotated texts.
 
     python -m bench.pii --data FILE.jsonl              any set: text, language, spans [{start, end, type}]
     python -m bench.pii --data FILE.jsonl --json       the same as one JSON document
@@ -7,7 +7,7 @@
 
 The detector is built from the gateway's settings (`--config gateway.yaml`; else their defaults, with the phone formats
 of the countries where a document's language is spoken), runs in this process, and every text is a request of its own.
-What counts as a leak stands in `judging.leaks`, how it is added up in `judging.scores`.
+`judging.leaks` defines a leak, `judging.scores` the totals.
 Nothing of a text is printed, only types, languages and counts.
 """
 
@@ -109,7 +109,7 @@ def index_of(people: Path, folder: Path) -> ExactDataMatchSettings:
     """An index of these people under a key of its own, in `folder`.
 
     Raises:
-        SovctlError: it is no list.
+        SovctlError: not a valid list.
     """
     folder.mkdir(parents=True, exist_ok=True)
     key, made = (
@@ -131,7 +131,7 @@ def misses(result: dict[str, Any], *, has_names: bool) -> list[str]:
     if result["not_inspected"]:
         found.append(f"the detector raised on {result['not_inspected']} documents (at most 0)")
     for row in result.get("leaks", []):
-        is_name = row["type"].partition("~")[0].upper() in NAMES  # behind the tilde: in which form
+        is_name = row["type"].partition("~")[0].upper() in NAMES  # after the tilde: the form
         if row["type"] == "all" or (is_name and not has_names):
             continue
         most = MOST_LEAKED_NAMES if is_name else MOST_LEAKED

@@ -1,4 +1,4 @@
-"""Annotated documents, one JSON object a line: what is in a text, told by somebody else than us.
+"""Annotated documents, one JSON object a line: texts with the spans of their identifiers.
 
     {"text": "Write to anna@example.com", "language": "en", "spans": [{"start": 9, "end": 25, "type": "EMAIL"}]}
 

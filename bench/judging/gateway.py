@@ -1,4 +1,4 @@
-"""What the gateway would replace in a text: its own inspection and its own tokens, in this process.
+"""Replaces identifiers as the gateway does: its own inspection and its own tokens, in this process.
 
 masker = Masker(make_detector(settings))
 masker.replace("Write to anna@example.com")     # Replacement(intervals=[(9, 25)], entity_types=["EMAIL"])
@@ -29,7 +29,7 @@ class Masker:
         self._key = secrets.token_bytes(32)
         self.inspect_s: list[float] = []
         """Processor time of each inspection."""
-        self.replace("nobody")  # what is made on first use counts for nobody
+        self.replace("warm-up")  # objects that are created on first use do not count
         self.inspect_s.clear()
 
     def replace(self, text: str) -> Replacement:
@@ -60,7 +60,7 @@ def _aligned(tokenized: str, issued: dict[str, str]) -> Replacement:
         if token.token not in issued:
             continue
         length = len(issued[token.token])
-        if token.label != "TEXT":  # literals that look like tokens are no findings
+        if token.label != "TEXT":  # literals that look like tokens are not findings
             intervals.append((token.start + shift, token.start + shift + length))
             entity_types.append(str(token.label))
         shift += length - (token.end - token.start)

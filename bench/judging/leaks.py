@@ -1,10 +1,10 @@
-"""What is left of an identifier in the text that would leave.
+"""Finds identifiers that remain in the text that would leave.
 
     outcome = judge(document, replacement)
     outcome.leaked          # [False, True]: one for each span
 
 **Leaked**: the value is still there after both sides were normalised: NFKD, case folded, digits of any script as ASCII,
-and everything that is no letter and no digit left out (`gateway.md` 3.2). That also counts a value that was replaced
+and everything but letters and digits omitted (`gateway.md` 3.2). That also counts a value that was replaced
 where it is annotated and stands somewhere else in the same text. Our tokens are taken out first, so nothing joins
 across one. **Partial**: not that, but a letter or a digit of the span was not replaced.
 """
@@ -28,7 +28,7 @@ def normalise(text: str) -> str:
     if text.isascii():
         return "".join(sign for sign in text if sign.isalnum() or sign == _GAP).lower()
     shown: list[str] = []
-    # Decomposed, since what composes depends on what stands beside it; marks are no letters and fall away.
+    # Decomposed, because composition depends on adjacent characters; marks are not letters and are omitted.
     for character in unicodedata.normalize("NFKD", text):
         if character == _GAP:
             shown.append(_GAP)
@@ -41,12 +41,12 @@ def normalise(text: str) -> str:
 
 @dataclass(frozen=True)
 class Replacement:
-    """What the gateway did to one text."""
+    """The replaced spans of one text."""
 
     intervals: Sequence[Interval]
     """Of the original, sorted, none overlapping."""
     entity_types: Sequence[str]
-    """What each was taken for."""
+    """The entity type of each."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Outcome:
     touched: list[bool] = field(default_factory=list)
     """Span by span: some of it was replaced."""
     false_types: list[str] = field(default_factory=list)
-    """What was replaced outside of all spans, by entity type."""
+    """Entity types of the replacements outside of all spans."""
     predicted: int = 0
     predicted_exact: int = 0
     predicted_touching: int = 0

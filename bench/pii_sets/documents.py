@@ -22,7 +22,7 @@ from bench.pii_sets.evasions import evasions_for
 _FOLDER = Path(__file__).parent / "languages"
 LANGUAGES = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
 
-# What everybody recognises without a word beside it.
+# Recognizable without a word next to it.
 _TELLING = frozenset({"EMAIL", "IBAN", "CARD", "SECRET", "IP", "MAC", "BITCOIN"})
 _DISGUISED = ("EMAIL", "IBAN", "CARD")
 
@@ -89,7 +89,7 @@ def disguised(language: str, *, per_type: int, seed: int) -> Iterator[dict[str, 
 
 
 def clean(language: str, *, documents: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Texts full of numbers that are nobody's."""
+    """Texts with many numbers that are not identifiers."""
     dice = Random(f"{seed} clean {language}")
     known = _language(language)
     for _ in range(documents):

@@ -1,4 +1,4 @@
-"""Disguises: the same identifier as somebody writes it who wants, or happens, to get it past a filter.
+"""Disguises: spellings of an identifier that get past a filter, on purpose or by chance.
 
 evasions_for("EMAIL")["zero-width"]("anna@example.com", random.Random(1))
 """

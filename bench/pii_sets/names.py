@@ -3,7 +3,7 @@
     for document in named("ru", seed=7): ...     # spans of type PERSON~full, PERSON~initials, PERSON~gen, ...
     customers(seed=7)                            # rows of customers.csv
 
-Everybody is invented. The sentences have no title and no greeting, so that only the list can tell who is meant. Some
+All people are invented. The sentences have neither titles nor greetings, so only the list identifies a person. Some
 sentences have no name in them, but words that are also names.
 """
 
@@ -76,7 +76,7 @@ _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "
 
 
 def people(language: str, *, seed: int) -> list[tuple[str, str]]:
-    """Given name and surname of everybody on the list in this language."""
+    """Given name and surname of each person on the list in this language."""
     known, dice = _language(language), Random(f"{seed} people {language}")
     found: list[tuple[str, str]] = []
     for given, surnames in (("male", "surnames_m"), ("female", "surnames_f")):
@@ -152,7 +152,7 @@ def _inflected(name: str, endings: _Endings) -> str:
 
 
 def _latin(language: str, given: str, surname: str) -> str:
-    """As somebody without this keyboard writes it."""
+    """The name in ASCII, as written without this language's keyboard."""
     known = _language(language)
     if "latin" in known:
         return f"{known['latin'][given]} {known['latin'][surname]}"

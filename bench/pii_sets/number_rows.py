@@ -1,4 +1,4 @@
-"""Texts that are nearly all numbers, and nobody's: tables, logs, series, matrices, ledgers, dumps.
+"""Texts with many numbers that are not identifiers: tables, logs, series, matrices, ledgers, dumps.
 
     for document in number_rows("de", documents=120, seed=7): ...      # {"text", "language", "spans": []}
 
@@ -112,7 +112,7 @@ class _Writer:
         return whole.replace(",", self.thousands) + self.decimal + cents
 
     def decimals(self, most: float, places: int) -> str:
-        """A number with decimals behind a point, as machines write it."""
+        """A number with a decimal point, as machines write it."""
         return f"{self.dice.uniform(-most if self.dice.random() < 0.2 else 0, most):.{places}f}"
 
     def rows(self, cells: list[Callable[[], str]], fewest: int = 4, most: int = 12) -> list[_Row]:

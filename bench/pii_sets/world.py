@@ -10,7 +10,7 @@ from random import Random
 from bench.pii_sets.checkdigits import base58check, luhn, mod97_pair, verhoeff, weighted
 from bench.pii_sets.europe import Draw, born, digits
 
-# Country: lengths of the parts behind the check digits; `a` letters, `n` digits (SWIFT IBAN registry, release 99).
+# Country: lengths of the parts after the check digits; `a` letters, `n` digits (SWIFT IBAN registry, release 99).
 _IBANS = {
     "DE": "n18", "FR": "n10a2n11", "GB": "a4n14", "NL": "a4n10", "PL": "n24", "ES": "n20", "IT": "a1n10n12",
     "TR": "n22", "PT": "n21", "AE": "n19", "SA": "n20", "KZ": "n3n13", "BE": "n12", "AT": "n16", "CH": "n17",
@@ -119,7 +119,7 @@ def in_aadhaar(dice: Random) -> str:
 
 
 def in_pan(dice: Random) -> str:
-    """PAN: the fourth letter says what holds it."""
+    """PAN: the fourth letter is the type of its holder."""
     letters = "".join(dice.choices("ABCDEFGHKLM", k=3))
     return f"{letters}P{dice.choice('BGKLMRST')}{dice.randrange(1000, 9999)}{dice.choice('ABCDEFGHJK')}"
 

@@ -150,7 +150,7 @@ class _Recognizers:
 
     Args:
         besides: patterns whose places are only noted.
-        last: one that is called only for places without a match of the others.
+        last: a recognizer that is called only for places without a match of the others.
     """
 
     def __init__(self, recognizers: Sequence[Recognizer], *besides: Pattern, last: Recognizer | None = None) -> None:

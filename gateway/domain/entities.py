@@ -1,10 +1,9 @@
-"""Kinds of identifiers: the words of policy, audit and tokens.
+"""Entity types: the labels of identifiers in policy, audit records and tokens.
 
-A kind is what a site may want a policy row of its own for; which scheme it was (PESEL, IIN, CPF) stands in
-`Finding.rule`.
+A site may want its own policy row for each entity type. `Finding.rule` names the scheme of a finding (PESEL, IIN, CPF).
 
-    EntityType("EMAIL").value    # as policy and audit write it
-    Mark.URL               # what else a token may stand for; never the result of detection
+    EntityType("EMAIL").value    # as in policy and audit records
+    Mark.URL                     # other values of tokens; the detector does not return them
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from enum import StrEnum
 
 
 class EntityType(StrEnum):
-    """What the detector can find. The order decides between findings of equal span and score."""
+    """Entity types of the detector. The order is the precedence of findings of equal span and score."""
 
     SECRET = "SECRET"  # keys, tokens, passwords
     IBAN = "IBAN"
     CARD = "CARD"
     CRYPTO = "CRYPTO"  # wallet addresses
     NATIONAL_ID = "NATIONAL_ID"  # numbers of persons: national, social security, personal tax numbers
-    HEALTH_ID = "HEALTH_ID"  # numbers that say somebody is a patient or insured
+    HEALTH_ID = "HEALTH_ID"  # numbers of patients and of health insurance
     TAX_ID = "TAX_ID"  # tax and register numbers that companies carry as well
     PASSPORT = "PASSPORT"
     DRIVING_LICENCE = "DRIVING_LICENCE"
@@ -38,7 +37,7 @@ class EntityType(StrEnum):
 
 
 class Mark(StrEnum):
-    """What a token can stand for besides a kind."""
+    """Labels of tokens in addition to the entity types."""
 
     URL = "URL"  # a whole link that holds an identifier: see `links`
     TEXT = "TEXT"  # text of the user that looks like one of our tokens, kept as it is

@@ -1,4 +1,4 @@
-"""Why a request can't be inspected, or can't be rewritten: each obstacle keeps it on-prem, or has it refused."""
+"""Obstacles: contents of a request that cannot be inspected or rewritten. Policy keeps it on-prem, or rejects it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Obstacle(StrEnum):
-    """What stands in the way."""
+    """A content that cannot be inspected or rewritten."""
 
     IMAGE = "image"
     AUDIO = "audio"

@@ -1,13 +1,15 @@
-"""What is in a request: kinds and counts, languages, and what stands in the way of letting it leave.
+"""Inspects a request: entity types and counts, languages, and obstacles to letting it leave.
 
-Every string is scanned once, however often it occurs. Three things go beyond the detector, which sees one text at a
-time: a short text behind a question is read as its answer (see `asked`); a value found anywhere is found everywhere in
-the request (a name behind "Mr." in the first message also counts where it stands alone, inflected or with initials: see
-`aliases`); and values under keys such as `customer_name` in tool arguments are names.
+Every string is scanned once, however often it occurs. The detector scans one text at a time; the inspector adds:
+
+- A short text after a question is scanned as its answer (`question_context`).
+- A value found in one text is found in every text of the request, and a name also inflected or with initials
+  (`known_names`).
+- Values under keys such as `customer_name` in tool arguments are names.
 
     inspector = Inspector(CachedFinder(detector), SURFACES["/v1/chat/completions"], max_depth=64)
     inspector.inspect(body)      # Inspection({(EntityType.IBAN, "IBAN"): 2}, {"en"}, frozenset(), ...)
-    inspector.findings(leaf)     # what stands in one of its leaves
+    inspector.findings(leaf)     # findings in one string
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ _NO_LEAVES = JsonTexts()  # until something was inspected
 
 
 class Inspection(NamedTuple):  # a named tuple: made for every request, and four times as fast as a frozen dataclass
-    """What a request holds. No text: this may be logged and audited."""
+    """Contents of a request. It contains no text, so it may be logged and audited."""
 
     found: Mapping[tuple[EntityType, str], int]
     """Findings by kind and rule, every occurrence counted."""
@@ -118,7 +120,7 @@ class Inspector:
         return {text: found for text, found in texts.items() if text not in ORDINARY and _NAME_PART.search(text)}
 
     def add(self, found: Mapping[str, list[Finding]]) -> Inspection:
-        """What is in the body once these findings of others, by text, count as well."""
+        """Add findings of other finders, by text; return the inspection of the body including them."""
         for text, findings in found.items():
             before = self._found[text]
             self._found[text] = resolve_whole([*before, *findings], text)
@@ -129,7 +131,7 @@ class Inspector:
         return self._result()
 
     def know(self, people: Iterable[str]) -> None:
-        """Find these as well, in all their forms: who was named earlier in the conversation."""
+        """Also find these people, named earlier in the conversation, in all forms of their names."""
         for name in people:
             self._aliases.learn(name)
         self._spread()
@@ -277,7 +279,7 @@ class Inspector:
         return Inspection(counts, frozenset(spoken or {NONE}), frozenset(obstacles))
 
     def _languages(self, text: str, found: list[Finding]) -> frozenset[str]:
-        """What is spoken beside findings: a name or an address says nothing about the language around it."""
+        """Return the languages of a text without its findings, because names and addresses have no language."""
         text_words = self._readings.get(text)
         return languages(_without(text, found)) if text_words is None else languages_of(text_words.outside(found))
 
@@ -304,7 +306,7 @@ def _is_read(path: Path, part: Mapping[str, Any], leaves: JsonTexts) -> bool:
 
 
 def _is_word(text: str, start: int, end: int) -> bool:
-    """True when this part of a text is no part of a longer word."""
+    """Return whether this span is not a part of a longer word."""
     before, behind = text[start - 1 : start], text[end : end + 1]
     return not (before.isalnum() or behind.isalnum() or before == "_" or behind == "_")
 
@@ -312,12 +314,12 @@ def _is_word(text: str, start: int, end: int) -> bool:
 def _has_long_run(text: str) -> bool:
     """True when so many characters stand together without a space; prose has one near the end of every step."""
     steps = _STEPS.match(text)
-    assert steps is not None  # it matches where there are none
+    assert steps is not None  # it also matches zero steps
     return len(text) - steps.end() >= _LONGEST_PLAIN
 
 
 def _has_encoded(text: str, findings: list[Finding]) -> bool:
-    """True when it holds what may be encoded, and is no finding."""
+    """Return whether the text contains a run that may be encoded, outside of all findings."""
     for match in _ENCODED.finditer(text):
         start, end = match.span()
         if not any(finding.start <= start and end <= finding.end for finding in findings):

@@ -1,18 +1,18 @@
-"""Other forms of names that are known: once "Anna Kowalska" was found, also "Kowalskiej", "A. Kowalska" and "kowalska".
+"""Finds other forms of a name that was found before: "Kowalskiej", "A. Kowalska", "kowalska" after "Anna Kowalska".
 
-What the detector can't know, because it sees one text at a time and needs a cue: a person who was named in full is
-afterwards called by surname or given name, in another case, with initials, or in the letters of another language.
+The detector cannot find them, because it scans one text at a time and requires a cue. After the full name, a text may
+contain the surname or given name alone, inflected, with initials, or transliterated.
 
 | form | when |
 |---|---|
-| a part of the name, as it was written | with a capital, or in capitals; in lower case when it is no ordinary word |
-| the same part in another case | when its ending belongs to the part's declension (`edm.alone`) |
+| a part of the name, as it was written | with a capital, or in capitals; in lower case unless it is a common word |
+| the same part inflected | if its ending belongs to the part's declension (`edm.forms.exact_forms`) |
 | the same part in Cyrillic or Latin letters | by a standard transliteration, or by its sound from six letters on |
-| initials beside a part, both initials alone | when they are those of the same person |
+| initials next to a part, both initials alone | if they are those of the same person |
 
-An everyday word ("Will", "May") is no name at the beginning of a sentence or behind an article. A form has the value of
-the part it was known from, never that of somebody else: two people of one surname share its tokens, not each other's
-names. All this holds for one request, or one named conversation. Everything here is pure.
+A common word ("Will", "May") is not a name at the beginning of a sentence or after an article. A form has the value of
+the part it was derived from: two people of one surname share its tokens, but not those of their given names.
+All this holds for one request, or one named conversation. This module is pure.
 
     aliases = Aliases()
     aliases.learn("Anna Kowalska")
@@ -69,7 +69,7 @@ class _Part:
     word: str
     """In lower case."""
     letters: set[str] = field(default_factory=set)
-    """First letters of the other parts of the people who have it."""
+    """First letters of the other parts of the names that contain it."""
     forms: frozenset[str] = frozenset()
     """As of a listed name; made when they are first needed."""
     own_forms: frozenset[str] = frozenset()
@@ -81,7 +81,7 @@ class _Part:
     is_ordinary: bool | None = None
 
     def spellings(self) -> frozenset[str]:
-        """What all cases of it begin with, as it was written and without marks, in all sizes of letters."""
+        """Common prefixes of all its inflected forms, as written and without marks, in all letter cases."""
         if not self.beginnings:
             self.beginnings = frozenset(self._spellings())
         return self.beginnings
@@ -156,7 +156,7 @@ class Aliases:
         every = _PART.findall(name)
         words = [word for word in every if len(word) >= _SHORTEST and word.casefold() not in _NO_PARTS]
         if len(every) > 1 and every[0].istitle() and every[0].casefold() in PARTICLES and len(every[0]) >= _SHORTEST:
-            words.insert(0, every[0])  # Ben is a son of somebody only within a name
+            words.insert(0, every[0])  # Ben means "son of" only within a name
         known = [word for word in words if word[0].isupper() or _may_be_known(word)]
         for word in known:
             part = self._parts.setdefault(word.casefold(), _Part(word.casefold()))
@@ -166,7 +166,7 @@ class Aliases:
             self._initials.update((f"{first}.{second}.", f"{first}. {second}."))
 
     def find(self, text: str) -> list[Finding]:
-        """Where a known name, or a part of one, stands in a text; adjacent parts are one finding."""
+        """Return the findings of known names and parts of them; adjacent parts are one finding."""
         if not self._parts:
             return []
         found: dict[tuple[int, int], _Part] = {}
@@ -208,14 +208,14 @@ class Aliases:
                         break
 
     def _of_arabic(self, text: str) -> Iterator[tuple[int, int, _Part]]:
-        """Names known in Arabic script, where they stand in Latin letters."""
+        """Yield names known in Arabic script that a text contains in Latin letters."""
         parts = [part for part in self._parts.values() if is_arabic(part.word)]
         for match in _LATIN_WORD.finditer(text):
             keys = () if is_common_word(match.group().casefold()) else text_keys(match.group())
             yield from ((*match.span(), part) for part in parts if not part.arabic_keys().isdisjoint(keys))
 
     def _joined(self, text: str, found: dict[tuple[int, int], _Part]) -> Iterator[Finding]:
-        """One finding for parts that only a space, a comma or a hyphen separates, with the initials beside them."""
+        """Yield one finding for parts separated by a space, a comma or a hyphen, including adjacent initials."""
         spans = sorted(found)
         while spans:
             start, end = spans.pop(0)
@@ -260,7 +260,7 @@ def _is_initial_of(letter: str, letters: set[str]) -> bool:
 
 @cache
 def _classes(letter: str) -> frozenset[str]:
-    """What a first letter may be in another script; so many letters there are, so large the cache gets."""
+    """Return the classes of a first letter in other scripts; the cache is bounded by the number of letters."""
     return initial_classes(letter) | _DIGRAPHS.get(letter.lower(), frozenset())
 
 
@@ -282,7 +282,7 @@ def _is_word(character: str) -> bool:
 
 
 def _is_name_here(text: str, start: int, end: int, part: _Part) -> bool:
-    """False where the word is more likely one of the language than somebody's name."""
+    """Return False if the word is more likely a word of the language than a name."""
     word = text[start:end].casefold()
     if is_arabic(word):
         return True

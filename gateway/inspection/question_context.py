@@ -1,16 +1,16 @@
-"""What an answer is depends on the question before it, and in a chat that is another text.
+"""Question context: an answer is scanned together with the question before it, which in a chat is another text.
 
     list(answers(["Your account number?", "20481632"]))       # [("20481632", "Your account number: ")]
 
-The detector reads one text at a time. So a short text behind a question is read once more with the question's end
-before it, as the label that it is.
+The detector scans one text at a time. So a short text after a question is scanned again, with the question's end as its
+label.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-_LONGEST_ANSWER = 96  # characters; a longer one says itself what it speaks of
+_LONGEST_ANSWER = 96  # characters; longer answers contain their own context
 _QUESTION = 72  # characters of the question's end; rules look no farther back
 _MARKS = ("?", "？", "؟")
 

@@ -1,4 +1,4 @@
-"""What a chat model is asked for names, and what its answer means. Pure.
+"""The question for names to a chat model, and the parser of its answer. Pure.
 
     question("...", model="chat", cache_salt=None)      # a chat completion with a JSON schema
     names_in(answer)                              # ["Ola Nordmann"]
@@ -79,7 +79,7 @@ def names_in(answer: bytes) -> list[str]:
 
 
 def places(text: str, name: str) -> list[tuple[int, int]]:
-    """Where a name stands in a text, in any case, whatever spaces are in it.
+    """Return the spans of a name in a text, in any letter case and with any white space.
 
     A name begins where a word does, if its script has capitals; it may end inside a word, which may be inflected.
     """

@@ -1,15 +1,15 @@
-"""Asks the slow finders about a request, where what they find could matter, and decides again.
+"""Calls the model finders for a request if their findings could change the decision, and decides again.
 
     looked = await run_model_finders(finders, inspector, inspection, permissions, permit, tenant="retail")
     looked.permit
 
-| policy says of what a finder finds | it is asked |
+| action of the finder's entity types | the finder is called |
 |---|---|
 | `allow` | never |
-| `block` | always: what is refused must not depend on what else was in the text |
+| `block` | always: a rejection must not depend on the rest of the text |
 | anything else | when the request could leave |
 
-A finder that fails has found nothing out: the request stays on-prem.
+If a finder fails, the request stays on-prem.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class InspectionUpdate:
-    """What is known after a closer look."""
+    """Inspection and decision after the model finders."""
 
     inspection: Inspection
     permit: Permit
@@ -54,9 +54,9 @@ async def run_model_finders(
 
     Args:
         inspector: the one that made `inspection`; it learns what they find.
-        permit: what policy says without them.
-        is_large: the request is worked on in a thread, so that others are served meanwhile.
-        deadline_s: of the request, as the loop counts; who has not answered by then has failed.
+        permit: the decision without them.
+        is_large: whether the request is processed in a thread, so that the event loop is not blocked.
+        deadline_s: deadline of the request in event-loop time (seconds); a finder without a result by then has failed.
     """
     work = asyncio.to_thread if is_large else _here
     mattering = [each for each in finders if _matters(each, permissions, permit) and each.concerns(inspection)]

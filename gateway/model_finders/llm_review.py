@@ -1,11 +1,11 @@
-"""Names that a chat model of one of the site's own pools sees, where nobody else found any.
+"""LLM review: finds names with a chat model of one of the site's own pools, in texts with uncertain names.
 
     look = LlmReview(settings.detect.llm_review, upstreams["chat"], salt=salt_of)
     await look.find(["please ask Petrova"], tenant="retail")
 
-The text goes to a pool, which may see it; settings that name a cloud are refused. Every name in the answer that stands
-in the text is a finding. No answer in time, or one that is no list of names, is no answer: the request stays on-prem.
-Texts without names are remembered by a keyed digest, so a conversation's past is asked about once.
+The text is sent to a pool, which may process raw text; settings that name a cloud are rejected. Every name in the
+answer that is in the text is a finding. If the answer is late or not a list of names, the request stays on-prem. Texts
+without names are cached by a keyed digest, so earlier turns of a conversation are sent once.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class LlmReview:
         return wants(self._settings, text, found)
 
     async def find(self, texts: Sequence[str], *, tenant: str) -> Mapping[str, list[Finding]]:
-        """What stands in the texts.
+        """Return the findings in the texts.
 
         Raises:
             ModelFinderFailed: `too-long`, `timeout`, `no-list`, or what the pool's failure is called.
@@ -117,7 +117,7 @@ def wants(settings: LlmReviewSettings, text: str, found: Sequence[Finding]) -> b
 
 
 def _findings(view: NormalizedText, names: Iterable[str]) -> list[Finding]:
-    """Where the names stand; our own tokens are nobody's."""
+    """Return the findings of the names, outside of the gateway's own tokens."""
     return resolve(
         Finding(*view.span(start, end), EntityType.PERSON, _SCORE, name_value(view.text[start:end]), LLM_REVIEW_RULE)
         for name in names

@@ -1,4 +1,4 @@
-"""What a finder looks like that takes its time."""
+"""The interface of finders that call a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OF_THE_REQUEST = frozenset({"deadline", "too-long"})
 
 
 class ModelFinderFailed(Exception):
-    """A finder could not say what is in a text. The message is a code: `busy`, `timeout`, or the name of an error."""
+    """A finder failed. The message is a code: `busy`, `timeout`, or the name of an error."""
 
 
 class ModelFinder(Protocol):
@@ -30,7 +30,7 @@ class ModelFinder(Protocol):
 
     @property
     def entity_types(self) -> Collection[EntityType]:
-        """What it finds."""
+        """Entity types of its findings."""
 
     def concerns(self, inspection: Inspection) -> bool:
         """Whether it has anything to say about such a request."""
@@ -43,11 +43,11 @@ class ModelFinder(Protocol):
         """
 
     async def find(self, texts: Sequence[str], *, tenant: str) -> Mapping[str, list[Finding]]:
-        """What stands in the texts, by text; those with nothing in them may be left out.
+        """Return the findings by text; texts without findings may be omitted.
 
         Args:
             tenant: whose texts they are.
 
         Raises:
-            ModelFinderFailed: nobody knows.
+            ModelFinderFailed: the texts could not be scanned.
         """

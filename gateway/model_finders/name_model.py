@@ -47,7 +47,7 @@ class NameModel:
         self._jobs: set[Future[dict[str, list[Finding]]]] = set()
 
     def concerns(self, inspection: Inspection) -> bool:
-        """True when the request is in one of the model's languages, or in none that can be told."""
+        """Return whether the request is in one of the model's languages, or its language is undetermined."""
         return not inspection.languages.isdisjoint(self._languages | _IN_NO_LANGUAGE)
 
     def wants(self, _text: str, _found: Sequence[Finding]) -> bool:
@@ -55,7 +55,7 @@ class NameModel:
         return True
 
     async def find(self, texts: Sequence[str], *, tenant: str = "") -> Mapping[str, list[Finding]]:  # noqa: ARG002 - it learns nothing, so it need not know whose they are
-        """What stands in the texts.
+        """Return the findings in the texts.
 
         Raises:
             ModelFinderFailed: too many wait, it took too long, or the model itself failed.
@@ -94,7 +94,7 @@ def load_models(settings: DetectSettings) -> tuple[NameModel, ...]:
     """The models that the settings name.
 
     Raises:
-        InputError: one is absent, not the one that was approved, or a package that it needs is missing.
+        InputError: a model is absent or not the approved one, or a package that it needs is missing.
     """
     if settings.model_packages is not None:
         add_packages(settings.model_packages, where="detect.model_packages")

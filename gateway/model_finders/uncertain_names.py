@@ -1,11 +1,11 @@
-"""Could there be a name in a text that nobody found? Cheap, and wrong on one side only. Pure.
+"""Detects whether a text could contain names that were not found. Fast; it may return True for a text without names.
 
-    has_uncertain_name("please ask Petrova about it", [])         # True: a capitalised word that is no everyday word
+    has_uncertain_name("please ask Petrova about it", [])         # True: a capitalized word that is not a common word
     has_uncertain_name("please ask about the transfer", [])       # False
 
-A word counts that begins with a capital, or that is in a script without capitals, outside of what was found, unless it
-is an everyday word of one of fifty languages or one that is nobody (`detect.names.nobody`). So every language of such a
-script and every text in German is gray; a name in small letters is not.
+A word counts if it begins with a capital or is in a script without capitals, outside of all findings, unless it is a
+common word of one of fifty languages or in `detect.names.non_names`. So every text in such a script and every text in
+German has uncertain names; names in lower case do not count.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""Where may a request go? A table over what was found in it; pure.
+"""Decides whether a request may leave, from its inspection and the permissions. Pure.
 
-| found | answer |
+| contents | decision |
 |---|---|
-| a kind whose action is `block` | refused; on a route without a cloud only when a row names the route |
-| the route names no cloud | stays on-prem, whatever is in it |
-| something that can't be inspected or rewritten, where policy blocks such | refused |
-| a kind whose action is `on-prem` | stays on-prem |
-| anything else that can't be inspected or rewritten | stays on-prem |
-| a language in which this site doesn't accept the finding of names, or none that can be told | stays on-prem |
-| kinds whose action is `tokenize` or `mask` | may leave, as tokens or as masks that never come back |
-| kinds whose action is `allow`, or nothing | may leave |
+| an entity type whose action is `block` | refused; on a route without a cloud only if a row names the route |
+| any, on a route without a cloud | stays on-prem |
+| a content that can't be inspected or rewritten, if policy blocks it | refused |
+| an entity type whose action is `on-prem` | stays on-prem |
+| any other content that can't be inspected or rewritten | stays on-prem |
+| a language without accepted name detection at this site, or an undetermined one | stays on-prem |
+| entity types whose action is `tokenize` or `mask` | may leave, as tokens, or as masks that are not restored |
+| entity types whose action is `allow`, or no identifiers | may leave |
 
-Every row that applies gives a reason; the first one that forbids decides. What comes after (`route`) may only narrow.
+Every row that applies adds a reason; the first row that forbids leaving decides. Routing may only restrict further.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .permissions import Permissions
 
 
 class Verdict(StrEnum):
-    """What policy allows, from nothing to all."""
+    """The decision of policy, from most to least restrictive."""
 
     BLOCK = "block"
     STAY = "stay"
@@ -65,7 +65,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Permit:
-    """What policy says of one request."""
+    """The decision for one request."""
 
     verdict: Verdict
     reasons: tuple[str, ...]
@@ -73,7 +73,7 @@ class Permit:
 
 
 def decide(inspection: Inspection, permissions: Permissions) -> Permit:
-    """What policy allows for a request with this in it."""
+    """Return the decision for a request with these contents."""
     return _permit(frozenset(inspection.found), inspection.languages, inspection.obstacles, permissions)
 
 

@@ -30,7 +30,7 @@ from ..settings import (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Permissions:
-    """What policy says to one tenant on one route. Equal only to itself, so that verdicts can be remembered by it."""
+    """Actions for one tenant on one route. Equal only to itself, so that decisions can be cached by it."""
 
     by_entity_type: Mapping[EntityType, Action]
     """Every kind."""
@@ -53,7 +53,7 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What policy says to everybody."""
+    """Permissions of all tenants and routes."""
 
     _permissions: Mapping[tuple[str, str], Permissions]
     """By tenant and route; tenants that no row names are `""`, which no tenant is called."""
@@ -82,7 +82,7 @@ class Policy:
         return cls(permissions)
 
     def of(self, tenant: str, route: str) -> Permissions:
-        """What it says to a tenant on one of its routes."""
+        """Return the permissions of a tenant on one of its routes."""
         return self._permissions.get((tenant, route)) or self._permissions["", route]
 
 
@@ -117,7 +117,7 @@ def check_rules(policy: PolicySettings, finder: Finder, others: Sequence[str] = 
         others: rules of other finders.
 
     Raises:
-        SpecError: others are named; such a row would never apply, and nobody would notice.
+        SpecError: a row names an unknown tenant or route, so it would never apply.
     """
     problems = []
     for number, row in enumerate(policy.rules):

@@ -1,7 +1,7 @@
 """Detects the languages of a text: by script, by common words, by letters that few languages have. Uses no model.
 
 Policy depends on the result: a text in a language in which names can be found may leave, any other stays on-prem. So
-errors must be on the safe side. The result is `und` if a part is undetermined. A word in another script always counts. A
+errors must be on the safe side. The result is `und` if a part is undetermined. A word in another script counts. A
 passage in another language counts from a few of its common words on. A short text that could be in two languages is in
 both.
 
