@@ -1,9 +1,9 @@
 """Adds up outcomes: leak rates with intervals, F1 and F2, false hits, over-masking.
 
 **False hits per 1,000 tokens**: replaced pieces that share no character with an annotated span, per 1,000 words, which
-are separated by white space. **Strict** F: a span counts if exactly its characters were replaced; **partial**: if any
-it was. F2 counts recall four times. Types are not compared, since every set has names of its own for them.
-**Intervals** are 95 %, by bootstrap over documents, since spans of one document stand or fall together.
+are separated by white space. **Strict** F: a span counts if exactly its characters were replaced; **partial**: if
+any of them was. F2 counts recall four times. Types are not compared, because every set has its own names for them.
+**Intervals** are 95 %, by bootstrap over documents, because spans of one document are correlated.
 """
 
 from __future__ import annotations
