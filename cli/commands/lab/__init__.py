@@ -40,13 +40,13 @@ def check(
     """
     from dataclasses import asdict
 
-    from sovctl.engine.lab.lifecycle import doctor as requirements
+    from sovctl.engine.lab.lifecycle import requirements
     from sovctl.support.errors import ExitCode
 
-    findings = requirements.examine()
+    findings = requirements.check_all()
     if install and any(not each.is_met for each in findings):
         requirements.install(findings, progress=output.info)
-        findings = requirements.examine()
+        findings = requirements.check_all()
     missing = [each for each in findings if not each.is_met]
     if as_json:
         output.document([asdict(each) for each in findings])
@@ -71,8 +71,7 @@ def up(
 ) -> None:
     """Start the lab, or repair a running one. Example: sovctl lab up --directory lab-site"""
     from sovctl.engine.lab.layout import Lab
-    from sovctl.engine.lab.lifecycle import doctor as requirements
-    from sovctl.engine.lab.lifecycle import lifecycle
+    from sovctl.engine.lab.lifecycle import lifecycle, requirements
     from sovctl.engine.lab.progress import Stopwatch
 
     lab = Lab(name)  # an invalid name is an error even on a machine that cannot run a lab

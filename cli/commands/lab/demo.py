@@ -22,12 +22,12 @@ def demo(
     ] = Path("build/demo"),
 ) -> int:
     """Run plan, apply, verify and report in a new lab, and print a summary. Example: sovctl lab demo"""
-    from sovctl.engine.lab.lifecycle import doctor
+    from sovctl.engine.lab.lifecycle import requirements
 
     from ...demo import run
     from ...views.demo import show_demo
 
-    doctor.require_root()
+    requirements.require_root()
     done = run(name, directory)
     show_demo(done)
     return ExitCode.FAILURE if done.problems else ExitCode.OK

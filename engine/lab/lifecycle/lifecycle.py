@@ -32,7 +32,7 @@ from ..node import node, shell
 from ..node import ssh_access as access
 from ..services import certificate, cloud, services
 from ..services import reachability as reach
-from . import doctor
+from . import requirements
 
 Progress = Callable[[str], None]
 _FORMAT = 5  # increase it with each change of the build, so that a newer sovctl rebuilds labs
@@ -126,7 +126,7 @@ def down(lab: Lab, *, purge: bool = False, progress: Progress) -> None:
         purge: also remove the cache. Running labs keep their mounts of it.
         progress: called with each step.
     """
-    doctor.require_root()
+    requirements.require_root()
     with exclusive(lab.lock_file, f"lab {lab.name}"):
         progress(f"taking lab {lab.name} down")
         clean(lab)
@@ -160,7 +160,7 @@ def require_up(lab: Lab) -> None:
         InputError: the lab is not up.
         MissingTool: this process is not root.
     """
-    doctor.require_root()
+    requirements.require_root()
     if not is_whole(lab):
         raise InputError(f"lab {lab.name!r} is not up", hint="sovctl lab up")
 

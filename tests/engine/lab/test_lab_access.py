@@ -1,4 +1,4 @@
-"""What a lab hands to the person, the doctor, and the words of the command line."""
+"""What a lab hands to the person, the requirements, and the words of the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sovctl.cli.commands import lab as lab_command
 from sovctl.cli.main import app
 from sovctl.engine.lab import layout
 from sovctl.engine.lab.layout import Lab
-from sovctl.engine.lab.lifecycle import doctor, lifecycle
+from sovctl.engine.lab.lifecycle import lifecycle, requirements
 from sovctl.engine.lab.node import ssh_access as access
 from sovctl.engine.lab.progress import Stopwatch
 from sovctl.support.errors import Busy, ExitCode, InputError, MissingTool
@@ -66,20 +66,20 @@ def test_a_site_that_is_there_is_never_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / "site.yaml").read_text() == "mine"
 
 
-def test_the_doctor_looks_at_everything_and_knows_a_remedy() -> None:
-    found = doctor.examine()
-    assert [each.name for each in found] == [each.name for each in doctor.REQUIREMENTS]
+def test_every_requirement_is_checked_and_has_a_remedy() -> None:
+    found = requirements.check_all()
+    assert [each.name for each in found] == [each.name for each in requirements.REQUIREMENTS]
     assert all(each.remedy and each.found for each in found)
     assert len({each.name for each in found}) == len(found)
 
 
-def test_the_doctor_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_requirements_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
-    found = {each.name: each for each in doctor.examine()}
+    found = {each.name: each for each in requirements.check_all()}
     assert (found["debian"].is_met, found["veth"].is_met) == (False, False)
     assert "not installed" in found["veth"].found
     with pytest.raises(MissingTool, match=r"this machine cannot run a lab; missing: .*debian"):
-        doctor.require()
+        requirements.require()
 
 
 def test_a_plain_user_is_told_to_use_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,9 +94,9 @@ def test_a_plain_user_is_told_to_use_sudo(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_small_machine_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "MEMORY_GIB", 1 << 20)
-    monkeypatch.setattr(doctor, "DISK_GIB", 1 << 20)
-    found = {each.name: each for each in doctor.examine()}
+    monkeypatch.setattr(requirements, "MEMORY_GIB", 1 << 20)
+    monkeypatch.setattr(requirements, "DISK_GIB", 1 << 20)
+    found = {each.name: each for each in requirements.check_all()}
     assert not found["memory"].is_met
     assert "GiB free at /" in found["disk"].found
 

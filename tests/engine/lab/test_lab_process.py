@@ -35,7 +35,7 @@ def test_a_failed_command_says_what_it_was_for_and_how_it_ended() -> None:
         process.run(["sh", "-c", "echo first >&2; echo second >&2; exit 3"], purpose="look")
 
 
-def test_a_missing_command_points_at_the_doctor() -> None:
+def test_a_missing_command_points_at_lab_check() -> None:
     with pytest.raises(MissingTool, match="no-such-command") as caught:
         process.run(["no-such-command"], purpose="look")
     assert caught.value.hint == "sovctl lab check --install"

@@ -118,7 +118,7 @@ def _check_loop() -> str | None:
 
 
 def _check_cgroup() -> str | None:
-    folders = cgroup.folders("sovctl-doctor")
+    folders = cgroup.folders("sovctl-check")
     if not folders:
         return "neither version 2 nor the hybrid layout below /sys/fs/cgroup"
     parent = folders[0].parent
@@ -194,7 +194,7 @@ REQUIREMENTS = (
     Requirement(
         "nf_tables",
         "the nodes' firewalls",
-        _runs("unshare", "--net", "nft", "add", "table", "inet", "doctor"),
+        _runs("unshare", "--net", "nft", "add", "table", "inet", "check"),
         _KERNEL,
     ),
     Requirement("overlay", "a writable layer per node", _check_file_system("overlay"), _KERNEL),
@@ -211,8 +211,8 @@ REQUIREMENTS = (
 )
 
 
-def examine() -> list[Finding]:
-    """Check all requirements, in the order of the table."""
+def check_all() -> list[Finding]:
+    """Return the results of all checks, in the order of the table."""
     return [_finding(each, each.check()) for each in REQUIREMENTS]
 
 
@@ -258,7 +258,7 @@ def require() -> None:
     Raises:
         MissingTool: the message contains all requirements that are not met.
     """
-    missing = [each for each in examine() if not each.is_met]
+    missing = [each for each in check_all() if not each.is_met]
     if missing:
         names = ", ".join(f"{each.name} ({each.found})" for each in missing)
         raise MissingTool(f"this machine cannot run a lab; missing: {names}", hint="sovctl lab check --install")
