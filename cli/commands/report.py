@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
         from sovctl.compliance.report.document import Subject
         from sovctl.compliance.report.publish import publish
         from sovctl.compliance.signing import load
-        from sovctl.engine.checks.definitions.registry import FORMER_IDS, KNOWN_CHECKS
+        from sovctl.engine.checks.registry import FORMER_IDS, KNOWN_CHECKS
         from sovctl.engine.site.state_folder import SiteState
         from sovctl.engine.validation import load as spec_file
         from sovctl.support.errors import InputError

@@ -108,7 +108,7 @@ def test_the_files_are_plain_data() -> None:
 
 
 def test_every_check_of_a_pack_exists() -> None:
-    from sovctl.engine.checks.definitions.registry import KNOWN_CHECKS
+    from sovctl.engine.checks.registry import KNOWN_CHECKS
 
     for path in sorted(NIST.parent.glob("*.yaml")):
         if not path.stem.endswith(".map"):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lab_site import NAME, LabSite
 
-from sovctl.engine.checks.definitions.registry import CHECKS
+from sovctl.engine.checks.registry import CHECKS
 from sovctl.engine.lab.hardware.faults import fault_named
 from sovctl.support.errors import ExitCode
 

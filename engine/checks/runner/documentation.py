@@ -11,13 +11,13 @@ from typing import Any
 
 from sovctl.support.atomic_files import write_atomic
 
-from ..definitions.registry import CHECKS
 from ..model.check import Check
+from ..registry import CHECKS
 
 _HEAD = """\
 # Checks
 
-<!-- Generated from engine/checks/definitions/registry.py by
+<!-- Generated from engine/checks/registry.py by
 `python -m sovctl.engine.checks.runner.documentation docs/checks.md`: no edits. -->
 
 `sovctl verify` runs these checks. `site.yaml` and the catalogue determine the nodes, and the objects on a node, that a

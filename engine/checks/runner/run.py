@@ -28,9 +28,9 @@ from sovctl.support.package_files import package_folder
 
 from ...site.site import Site
 from ...site.state_folder import SiteState
-from ..definitions.registry import CHECKS
 from ..model.result import Result, not_measured, utc_now
 from ..model.target import CheckTarget
+from ..registry import CHECKS
 from .build_context import build_context
 from .targets import choose, populations, targets_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from ..definitions.registry import CHECKS
 from ..model.check_context import CONTROLLER, CheckContext
 from ..model.target import CheckTarget
+from ..registry import CHECKS
 
 
 def targets_of(site: CheckContext) -> tuple[CheckTarget, ...]:

@@ -12,8 +12,8 @@ from sovctl.compliance.verdict import Verdict
 from sovctl.engine.checks.definitions.gpu import _gpu_check
 from sovctl.engine.checks.definitions.ib import ports_active
 from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
-from sovctl.engine.checks.definitions.registry import BY_ID
 from sovctl.engine.checks.model.check import Judgement
+from sovctl.engine.checks.registry import BY_ID
 
 pytestmark = pytest.mark.shared
 

@@ -14,9 +14,9 @@ from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
 from sovctl.engine.checks.definitions.perimeter import exception_only_from_gateway, no_way_out
 from sovctl.engine.checks.definitions.perimeter._attempts import Endpoint
 from sovctl.engine.checks.definitions.pool import _replicas
-from sovctl.engine.checks.definitions.registry import CHECKS, FORMER_IDS, KNOWN_CHECKS
 from sovctl.engine.checks.definitions.site import root_certificate_lasts
 from sovctl.engine.checks.model.check_context import CheckContext
+from sovctl.engine.checks.registry import CHECKS, FORMER_IDS, KNOWN_CHECKS
 from sovctl.engine.checks.runner.targets import choose, populations, targets_of
 
 CLOUD = Endpoint("10.88.0.2", 443)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.definitions.registry import BY_ID, CHECKS
 from sovctl.engine.checks.model.check import Judgement, ProbeOutput, failed, judge, passed, unknown, warned, worst
+from sovctl.engine.checks.registry import BY_ID, CHECKS
 
 ALL = [check.id for check in CHECKS]
 BAD = [(check_id, name) for check_id, sample in SAMPLES.items() for name in sample.bad]

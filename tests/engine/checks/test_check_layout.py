@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sovctl.engine.checks import definitions
-from sovctl.engine.checks.definitions.registry import CHECKS
 from sovctl.engine.checks.model.check import Check
+from sovctl.engine.checks.registry import CHECKS
 
 FOLDER = Path(definitions.__path__[0])
 

@@ -25,10 +25,10 @@ from sovctl.engine.certificate_authority import ROOT_DAYS, Authority
 from sovctl.engine.checks.definitions._probe_commands import SCRIPTS, python_command
 from sovctl.engine.checks.definitions.gateway import _gateway_check
 from sovctl.engine.checks.definitions.model import checksum
-from sovctl.engine.checks.definitions.registry import BY_ID, CHECKS
 from sovctl.engine.checks.definitions.site import root_certificate_lasts
 from sovctl.engine.checks.model.check import ProbeOutput, judge
 from sovctl.engine.checks.model.probe_sections import parse_sections, script
+from sovctl.engine.checks.registry import BY_ID, CHECKS
 from sovctl.engine.facts.unreadable import Unreadable
 
 TLS_VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
