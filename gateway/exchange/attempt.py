@@ -10,12 +10,15 @@ from ..tokens.conversation import Conversation
 from ..tokens.restore import RestoreCounts
 from ..upstream import Attempts
 from .planned import Planned
+from .request import Request
 
 
 class Attempt(NamedTuple):
     """A request as it is sent to one upstream."""
 
     planned: Planned
+    request: Request
+    """The request as its client sent it."""
     upstream: str
     body: bytes
     """JSON as the upstream gets it: with tokens for a cloud, with the original text for a pool."""

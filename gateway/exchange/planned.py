@@ -14,6 +14,8 @@ class Planned(NamedTuple):
     """A request and the upstreams to try."""
 
     inspected: Inspected
+    request: Request
+    """The request as its client sent it."""
     demand: Demand
     upstreams: tuple[str, ...]
     """Names, best first; empty if no upstream may serve the request."""
@@ -23,8 +25,3 @@ class Planned(NamedTuple):
     """True if `upstreams` is empty only because of costs."""
     shadow: ShadowChoice | None
     """Choice of the shadow heuristic; None without one, or if `upstreams` is empty."""
-
-    @property
-    def request(self) -> Request:
-        """The request as its client sent it."""
-        return self.inspected.admitted.request

@@ -89,7 +89,7 @@ class HandoffService:
         Raises:
             Refused: the queue is full or unavailable.
         """
-        request = attempt.planned.request
+        request = attempt.request
         try:
             case, languages = await self._queued(attempt, reasons, answer)
         except QueueFull:
@@ -115,7 +115,7 @@ class HandoffService:
         if len(attempt.conversations) > 1:  # a pool answered, so the vault was not asked which key it began with
             conversation = await self._vault.living(attempt.conversations) or conversation
         keys = self._keys.of(conversation.key_version)
-        request, inspection = attempt.planned.request, attempt.planned.inspected.inspection
+        request, inspection = attempt.request, attempt.planned.inspected.inspection
         principal, now, case_id = request.principal, int(time.time()), new_id()
         made = await self._transcript(attempt, conversation, answer)
         case = HandoffCase(

@@ -49,7 +49,7 @@ class AnswerRecorder:
             Refused: the record is not durable.
         """
         attempt, metrics = self.attempt, self._metrics
-        request, counts = attempt.planned.request, attempt.counts
+        request, counts = attempt.request, attempt.counts
         for name in _COUNTED:
             if count := getattr(counts, name):
                 metrics.tokens.add(name, by=count)
@@ -87,5 +87,5 @@ class AnswerRecorder:
         try:
             await self.record_end(reason, digest)
         except Refused:
-            request_id = self.attempt.planned.request.request_id
+            request_id = self.attempt.request.request_id
             log.event("end of a broken answer not recorded", level=40, request_id=request_id)

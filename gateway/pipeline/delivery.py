@@ -67,7 +67,7 @@ class Delivery:
         Raises:
             UpstreamFailed: the answer is invalid, too large or cut off.
         """
-        surface = attempt.planned.request.surface
+        surface = attempt.request.surface
         try:
             data = await answer.read(at_most=self._max_answer_bytes)
             decoded = surface.parsed(data)
@@ -88,7 +88,7 @@ class Delivery:
             Refused: the record is not durable, or the answer is withheld.
             UpstreamFailed: the answer is nested too deeply to be written again.
         """
-        request = result.attempt.planned.request
+        request = result.attempt.request
         surface = request.surface
         checks = recorder.checks = check_run_of(result.attempt)
         if checks is not None:
@@ -168,7 +168,7 @@ class Delivery:
         attempt, checks = recorder.attempt, recorder.checks
         if self._handoffs is None or checks is None or checks.on_failure(withheld.outcome) is not OnFailure.HAND_OFF:
             raise Refused(Code.ANSWER_WITHHELD)
-        if attempt.planned.request.surface.ending(attempt.planned.inspected.admitted.body) is None:
+        if attempt.request.surface.ending(attempt.planned.inspected.admitted.body) is None:
             raise Refused(Code.ANSWER_WITHHELD)
         replacement = await self._handoffs.submit(attempt, checks.verdicts.reasons, texts)
         recorder.handoff_id = replacement.handoff_id
@@ -202,6 +202,6 @@ def check_run_of(attempt: Attempt) -> ReleaseCheckRun | None:
 
 
 def _ending(attempt: Attempt) -> Ending:
-    ending = attempt.planned.request.surface.ending(attempt.planned.inspected.admitted.body)
+    ending = attempt.request.surface.ending(attempt.planned.inspected.admitted.body)
     assert ending is not None, "an answer is handed off only if its surface has a form for that"
     return ending

@@ -53,12 +53,12 @@ class Escalation:
 
     def failed(self, attempt: Attempt, failure: UpstreamFailed) -> None:
         """Note the failure of an upstream: a stream that ends before its first event is an empty answer."""
-        if failure.cause == Fault.EMPTY and Fault.EMPTY in attempt.planned.request.route.escalate_on:
+        if failure.cause == Fault.EMPTY and Fault.EMPTY in attempt.request.route.escalate_on:
             self._note(attempt, Fault.EMPTY)
 
     def _note(self, attempt: Attempt, fault: Fault) -> None:
         self.deprioritizing.note(attempt.conversation.key, attempt.upstream)
-        self.metrics.bad_answers.add(attempt.planned.request.route.model, attempt.upstream, fault.value)
+        self.metrics.bad_answers.add(attempt.request.route.model, attempt.upstream, fault.value)
 
     def _fault(self, result: AttemptResult) -> Fault | None:
         planned = result.attempt.planned

@@ -217,7 +217,7 @@ class Planner:
         shadow = None
         if route.shadow is not None and upstreams:
             shadow = shadow_of(complexity_of(request.raw_body, body, demand), route.shadow, upstreams)
-        return Planned(inspected, demand, upstreams, reasons, is_too_expensive, shadow)
+        return Planned(inspected, request, demand, upstreams, reasons, is_too_expensive, shadow)
 
 
 def refusal_of(planned: Planned) -> Refused:

@@ -234,7 +234,7 @@ class UpstreamSender:
                 return None
             conversations = progress.conversations
             attempt = Attempt(
-                planned, upstream.name, data, conversations, issued, repeated, progress.tries, RestoreCounts()
+                planned, request, upstream.name, data, conversations, issued, repeated, progress.tries, RestoreCounts()
             )
             recorder = progress.recorder = self._delivery.recorder(attempt)
             with span(request.trace, "audit"):
@@ -326,7 +326,7 @@ class UpstreamSender:
 
     def _affinity(self, attempt: Attempt, upstream: Upstream) -> int | None:
         """Return the key that selects the server with a cached prefix; None if no server has one."""
-        request = attempt.planned.request
+        request = attempt.request
         if len(upstream.servers) < 2 or request.surface.family not in WITH_BEGINNING:
             return None
         if attempt.conversation.is_named:
@@ -345,7 +345,7 @@ class UpstreamSender:
             Refused: the answer is withheld.
         """
         attempt = recorder.attempt
-        request, tries = attempt.planned.request, attempt.tries
+        request, tries = attempt.request, attempt.tries
         surface = request.surface
         sent_at_s = time.perf_counter()
         charge.begin(self._admission.price(upstream.name))
