@@ -112,7 +112,7 @@ class AnswerStream:
     @property
     def model_text(self) -> list[str]:
         """Strings that the model has written; empty without release checks."""
-        return self._gate.heard if self._gate is not None else []
+        return self._gate.model_text if self._gate is not None else []
 
     async def pieces(self, body: ClientBody | None = None) -> AsyncIterator[bytes]:
         """Yield framed events, to the end of the answer or of its replacement.

@@ -1,4 +1,4 @@
-"""The JSON schemas that a request asks its answer to keep: of the answer itself, and of strict tools' arguments.
+"""JSON schemas in a request: of the answer, and of the arguments of strict tools.
 
 asked = asked_schemas(body)
 asked.answer           # of response_format, text.format, structured_outputs, guided_json, output_format; or None
@@ -14,14 +14,14 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class AskedSchemas:
-    """What the request wants to be valid."""
+    """Schemas that the answer has to satisfy."""
 
     answer: Any = None
     tools: Mapping[str, Any] = field(default_factory=dict)
 
 
 def asked_schemas(body: Mapping[str, Any]) -> AskedSchemas:
-    """The schemas in a request, of any surface."""
+    """Return the schemas in a request of any surface."""
     return AskedSchemas(_of_answer(body), dict(_of_tools(body)))
 
 
@@ -48,9 +48,9 @@ def _of_tools(body: Mapping[str, Any]) -> list[tuple[str, Any]]:
         if not isinstance(tool, Mapping):
             continue
         inner = tool.get("function")
-        said = inner if isinstance(inner, Mapping) else tool
-        if said.get("strict") is True and isinstance(said.get("name"), str):
-            found.append((said["name"], said.get("parameters", said.get("input_schema", {}))))
+        fields = inner if isinstance(inner, Mapping) else tool
+        if fields.get("strict") is True and isinstance(fields.get("name"), str):
+            found.append((fields["name"], fields.get("parameters", fields.get("input_schema", {}))))
     return found
 
 

@@ -1,15 +1,14 @@
-"""Does every sentence that states something name a passage of the request, and does that passage say so?
+"""Checks that every statement of an answer cites a passage of the request, and that the passage supports it.
 
-Deterministic, no model. A cited passage supports a sentence when
+Deterministic, without a model. A cited passage supports a sentence if
 
-    every number and every identifier of the sentence stands in it, however it is written (1,234.50 and 1 234,5), and
-    the sentence's content words stand in it by at least `min_support`, each weighted by how rare it is among the
-    passages (the idf of BM25), without case, diacritics and endings.
+- it contains every number and identifier of the sentence, in any notation (1,234.50 and 1 234,5), and
+- it contains at least `min_support` of the sentence's content words, compared without case, diacritics and endings.
+  Each word is weighted by its rarity among the passages (the idf of BM25).
 
-That finds invented facts, wrong numbers and citations that lead nowhere. It does not understand: a sentence that turns
-its passage into the opposite with the same words passes. Questions, headings, code and what states nothing need no
-citation. A sentence with the site's `ungrounded_mark` says itself that no passage supports it, which is another verdict
-than saying nothing.
+The check finds invented facts, wrong numbers and citations of unknown sources. It does not understand text: a sentence
+that negates its passage with the same words passes. Questions, headings, code and sentences without a statement need no
+citation. A sentence with the site's `ungrounded_mark` declares that no passage supports it, and has its own verdict.
 
     citations = Citations(settings, {"1": "The deposit rate is 4.0 % a year."})
     citations.judge("Deposits earn 4 % a year. [1]")       # PASS
@@ -32,8 +31,8 @@ from .words import STEMMED, as_read, stems, words
 CHECK, DECLARED = "citations", "declared-ungrounded"
 
 _FEWEST_WORDS = 3
-"""Content words of a sentence that states something, when no number is in it. Guess, 2026-11: "I can help" has one."""
-_STEM_LETTERS = 6  # what is compared of a stem, so that most endings of most languages fall away
+"""Fewest content words of a statement without a number. Guess, 2026-11: "I can help" has one."""
+_STEM_LETTERS = 6  # compared letters of a stem, which excludes most endings of most languages
 _WIDEST_RANGE = 20  # sources in a mark such as [4-9]
 
 _QUESTION = re.compile(r"[?？؟][\"'”’»)\]}*_`\s]*\Z")
@@ -59,7 +58,7 @@ class Citations:
     """Judges the sentences of one answer.
 
     Args:
-        passages: by id, as `passages.passages_of` finds them.
+        passages: text by id, from `passages.passages_of`.
     """
 
     def __init__(self, settings: CitationSettings, passages: Mapping[str, str]) -> None:
@@ -70,7 +69,7 @@ class Citations:
         self._spread = Counter(word for found in self._words.values() for word in found)
 
     def judge(self, sentence: str) -> Outcome:
-        """What is to be said of one sentence."""
+        """Return the verdict on one sentence."""
         if self._mark in sentence.casefold():
             declared = self._settings.on_ungrounded == "release"
             return Outcome(CHECK, Verdict.WARN if declared else Verdict.FAIL, DECLARED)
@@ -78,7 +77,7 @@ class Citations:
         return Outcome(CHECK, Verdict.FAIL if reason else Verdict.PASS, reason)
 
     def support(self, sentence: str, sources: frozenset[str]) -> float:
-        """How much of a sentence's content words its sources hold, 0 to 1; 1 for a sentence without any."""
+        """Return the weight of a sentence's content words that its sources contain, 0 to 1; 1 without content words."""
         found = set(content_words(MARK.sub(" ", sentence)))
         held = frozenset().union(*(self._words[source] for source in sources))
         total = sum(map(self._weight, found))
@@ -101,20 +100,20 @@ class Citations:
         return "unsupported" if self.support(plain, sources) < self._settings.min_support else ""
 
     def _weight(self, word: str) -> float:
-        # BM25's idf. A word that stands nowhere counts like one that stands in one passage: what a paraphrase adds.
+        # BM25's idf. A word of no passage, such as a paraphrase adds, counts like a word of one passage.
         spread, passages = max(1, self._spread[word]), len(self._words)
         return math.log(1 + (passages - spread + 0.5) / (spread + 0.5)) + _LEAST_WEIGHT
 
 
-_LEAST_WEIGHT = 0.2  # so that a word that stands in every passage counts at all; guess, 2026-11
+_LEAST_WEIGHT = 0.2  # weight of a word of every passage; guess, 2026-11
 
 
 def states_something(plain: str, sentence: str) -> bool:
-    """True when a sentence needs a citation.
+    """Return True if a sentence needs a citation.
 
     Args:
-        plain: without citation marks and list numbers.
-        sentence: as it was written.
+        plain: the sentence without citation marks and list numbers.
+        sentence: the sentence as written.
     """
     if _NO_STATEMENT.search(sentence) or _QUESTION.search(plain):
         return False
@@ -122,7 +121,7 @@ def states_something(plain: str, sentence: str) -> bool:
 
 
 def sources_of(sentence: str) -> Iterator[str]:
-    """The ids that a sentence's citation marks name, folded."""
+    """Yield the ids in a sentence's citation marks, case-folded."""
     for mark in MARK.finditer(sentence):
         for part in re.split(r"\s*[,;]\s*", mark["ids"]):
             spanned = _RANGE.fullmatch(part)
@@ -133,7 +132,7 @@ def sources_of(sentence: str) -> Iterator[str]:
 
 
 def content_words(text: str) -> list[str]:
-    """Stems of the words of `text` that say what it is about; pairs of characters where words have no spaces."""
+    """Return the stems of the content words of `text`; pairs of characters in scripts without spaces."""
     found, before = [], ""
     for word in words(as_read(text)):
         if len(word) == 1 and ord(word) > 0xE00:
@@ -148,7 +147,7 @@ def content_words(text: str) -> list[str]:
 
 
 def _numbers(text: str) -> Iterator[frozenset[str]]:
-    """For each number and identifier of `text` the forms of which one must be in the passage."""
+    """Yield the forms of each number and identifier of `text`, one of which must be in the passage."""
     for token in _TOKEN.finditer(as_read(text)):
         for part in _parts(token.group()):
             yield frozenset(_forms(part))
@@ -162,12 +161,12 @@ def _number_forms(text: str) -> Iterator[str]:
 
 
 def _parts(token: str) -> list[str]:
-    """A date's or time's numbers apart; anything else whole."""
+    """Return the numbers of a date or time; any other token as a whole."""
     return re.split(r"[.:/-]", token) if _DATE.fullmatch(token) else [token]
 
 
 def _forms(token: str) -> Iterator[str]:
-    """The ways to write what `token` says: digits without separators, and as decimals; a unit behind is left out."""
+    """Yield the notations of a token: digits without separators, and as decimals; without a unit."""
     if not token[0].isdigit():
         yield token.casefold()
         return

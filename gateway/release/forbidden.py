@@ -1,9 +1,9 @@
-"""Phrases that no answer may hold: lists of the site's, compiled once into one trie of words.
+"""Phrases that an answer must not contain: the site's lists, compiled into a trie of words.
 
-A list is a text file, one phrase a line; empty lines and lines that begin with `#` are left out. Case, diacritics,
-punctuation, invisible characters and other scripts' digits make no difference; with `languages` neither do the endings
-of inflection. One pass over the words of a text, at most `MOST_WORDS` steps from each, whatever the lists hold. A hit
-is told by its list and line; the phrase itself is in no reason.
+A list is a text file with one phrase per line; empty lines and lines that begin with `#` are skipped. Case, diacritics,
+punctuation, invisible characters and the script of digits are ignored; with `languages`, endings of inflection as well.
+The search makes at most `MAX_WORDS` steps from each word of a text. A reason names the list and the line of a phrase,
+and not the phrase.
 
     phrases = load_phrases([ForbiddenSettings(name="products", file=..., sha256=..., languages=["ru"])])
     phrases.find("Мы говорим об ипотеке.")        # ["products:12"]
@@ -22,11 +22,11 @@ from ..settings.release import ForbiddenSettings
 from .words import as_read, stems, words
 
 CHECK = "forbidden"
-MOST_WORDS = 16
-"""Of one phrase; a longer one is refused."""
+MAX_WORDS = 16
+"""Most words of a phrase; a list with a longer one is rejected."""
 
 _LONGEST_TAIL = 400  # characters
-_END = ""  # no word is empty: below it stands the line of the phrase that ends here
+_END = ""  # key of the line of a phrase that ends at a node; no word is empty
 
 
 @dataclass
@@ -61,13 +61,13 @@ class Phrases:
         self._lists = tuple(lists)
 
     def find(self, text: str) -> list[str]:
-        """Which phrases stand in `text`, as `list:line`; each once, sorted."""
+        """Return the phrases in `text` as `list:line`; each once, sorted."""
         folded = words(as_read(text))
         return sorted({f"{each.name}:{line}" for each in self._lists for line in each.find(folded)})
 
     def tail(self, text: str) -> str:
-        """The last words of `text`, with which a phrase of the next sentence may have begun."""
-        pieces = text[-_LONGEST_TAIL:].split()[-(MOST_WORDS - 1) :]
+        """Return the last words of `text`, in which a phrase that ends in the next sentence may begin."""
+        pieces = text[-_LONGEST_TAIL:].split()[-(MAX_WORDS - 1) :]
         return " ".join(pieces) + " " if pieces else ""
 
 
@@ -75,7 +75,7 @@ def load_phrases(settings: Iterable[ForbiddenSettings]) -> Phrases:
     """Read and compile the lists.
 
     Raises:
-        InputError: a file can't be read, is not the one of that digest, or holds no phrase.
+        InputError: a file cannot be read, has another digest, or contains no phrase.
     """
     return Phrases(map(_load, settings))
 
@@ -100,9 +100,9 @@ def _load(settings: ForbiddenSettings) -> _List:
         if line.lstrip().startswith("#") or not line.strip():
             continue
         phrase = stems(words(as_read(line)), settings.languages)
-        if not 0 < len(phrase) <= MOST_WORDS:
+        if not 0 < len(phrase) <= MAX_WORDS:
             raise InputError(
-                f"expected 1 to {MOST_WORDS} words, got {len(phrase)}", where=f"{path}: line {number}", hint="divide it"
+                f"expected 1 to {MAX_WORDS} words, got {len(phrase)}", where=f"{path}: line {number}", hint="divide it"
             )
         phrases.add(phrase, number)
     if not phrases.trie:

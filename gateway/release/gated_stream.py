@@ -1,6 +1,6 @@
-"""Lets a stream through its gate: events as they come, or when they have waited for too long.
+"""Releases a stream through its gate: events as they pass, or when they were held for too long.
 
-async for piece in gated(gate, pieces): ...
+async for chunk in gated(gate, chunks): ...
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from .stream import StreamGate
 
 
 async def gated(gate: StreamGate, pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    """The events of `pieces` that have passed.
+    """Yield the events of `pieces` that pass the checks.
 
     Raises:
-        AnswerWithheld: nothing more may go; what had passed before was given out.
+        AnswerWithheld: a check failed; the events before it were yielded.
     """
     coming: asyncio.Task[bytes | None] | None = None
     try:
@@ -46,5 +46,5 @@ async def gated(gate: StreamGate, pieces: AsyncGenerator[bytes]) -> AsyncGenerat
 
 
 async def _next(pieces: AsyncGenerator[bytes]) -> bytes | None:
-    """The next piece; None when there is none."""
+    """Return the next chunk; None at the end."""
     return await anext(pieces, None)

@@ -1,12 +1,12 @@
-"""Identifiers in an answer that nobody put into the conversation: made up by the model, or another person's.
+"""Checks an answer for identifiers that are not in the conversation: invented by the model, or of another person.
 
-The answer is read as the client would see it, with the detector that reads requests. A finding is known when its
-normalised value was found in the request (its passages included), or when it stands in the request's text or among the
-values of this conversation, whatever spaces and hyphens it is written with. For a principal who may not see values
-nothing is known: what a pool wrote out for him is not for his eyes. A number in groups is also read without the words
-around it: behind "reference" a person's number would pass for an order's, and the model may have made up the words too.
+The detector reads the answer as the client would see it. A finding is known if its normalized value was found in the
+request (passages included), or if it occurs in the request's text or among the values of this conversation, with any
+spaces and hyphens. For a principal that may not see values, no finding is known, because a pool may write values that
+the principal must not see. A grouped number is also read without the words around it: after "reference", a person's
+number would be classified as the number of an order, and the model may have invented that word.
 
-    known = KnownIdentifiers(inspector, issued, settings, may_see=True)
+    known = KnownIdentifiers(found, texts, settings, may_see=True)
     masked, outcomes = rescan("Call +49 30 123456.", finder, known, settings)
 """
 
@@ -27,7 +27,7 @@ CHECK = "identifiers"
 _SPACING = re.compile(r"[\s\u200b-\u200f\u2060\u00ad().\-/]+")
 _GROUPED = re.compile(r"(?<![\w.])[0-9(][0-9() -]{7,20}[0-9](?!\w)")
 _FEWEST_DIGITS = 9  # fewer are days, years and amounts
-_FEWEST_CHARACTERS = 3  # of a value without its spacing, to be looked for in a text
+_FEWEST_CHARACTERS = 3  # shortest value, without spacing, that is searched in a text
 
 _VERDICTS = {
     IdentifierAction.ALLOW: Verdict.WARN,
@@ -38,12 +38,12 @@ _VERDICTS = {
 
 
 class KnownIdentifiers:
-    """What the conversation already holds.
+    """Identifiers of the conversation.
 
     Args:
-        found: every finding of the request.
-        texts: every text of the request, and the values that this conversation's tokens stand for.
-        may_see: the principal may see values.
+        found: findings in the request.
+        texts: texts of the request, and values of this conversation's tokens.
+        may_see: True if the principal may see values.
     """
 
     def __init__(
@@ -55,10 +55,10 @@ class KnownIdentifiers:
         self._compact: str | None = None
 
     def holds(self, finding: Finding, surface: str) -> bool:
-        """True for an identifier that is no news."""
+        """Return True if an identifier is known."""
         if (finding.entity_type, finding.value) in self._values:
             return True
-        if self._compact is None:  # most answers hold nothing that has to be looked for
+        if self._compact is None:  # computed on demand, because most answers need no search
             self._compact = "\n".join(map(_compact, self._texts))
         sought = _compact(surface)
         return len(sought) >= _FEWEST_CHARACTERS and sought in self._compact
@@ -67,10 +67,10 @@ class KnownIdentifiers:
 def rescan(
     text: str, finder: Finder, known: KnownIdentifiers, settings: IdentifierSettings, *, before: str = ""
 ) -> tuple[str, list[Outcome]]:
-    """The text as it may be released, and what is to be said of it.
+    """Return the text to release, and the outcomes of the check.
 
     Args:
-        before: what the client has already got; an identifier may have begun there.
+        before: released text before it, in which an identifier may begin.
     """
     whole, new = before + text, list[Finding]()
     found = finder.find(whole)
@@ -93,7 +93,7 @@ def rescan(
 
 
 def _without_words(text: str, finder: Finder, found: Sequence[Finding]) -> Iterator[Finding]:
-    """What stands in numbers of several groups, read by themselves, and was not found already."""
+    """Yield new findings in grouped numbers that are read without context."""
     taken = Spans((other.start, other.end) for other in found)
     for match in _GROUPED.finditer(text):
         number, start = match.group(), match.start()

@@ -1,15 +1,15 @@
-"""What a model said in a stream so far, for the person to whom it is handed over.
+"""Collects what a model wrote in a stream, for the transcript of a hand-off.
 
-heard = ModelText()
-heard.add(said)
-heard.texts()      # ["It costs 4 %."]
+text = ModelText()
+text.add(string)
+text.texts()      # ["It costs 4 %."]
 """
 
 from __future__ import annotations
 
 from ..surfaces.answers.model_strings import Channel, ModelString
 
-_MOST_CHARACTERS = 100_000  # as long as the longest transcript; what comes after is not kept
+_MAX_CHARACTERS = 100_000  # as in a transcript; later text is dropped
 
 
 class ModelText:
@@ -17,10 +17,10 @@ class ModelText:
 
     def __init__(self) -> None:
         self._pieces: dict[Channel, list[str]] = {}
-        self._left = _MOST_CHARACTERS
+        self._left = _MAX_CHARACTERS
 
     def add(self, said: ModelString) -> None:
-        """Take in what an event adds. What an API says a second time, as a whole, is left out."""
+        """Add the text of an event. A complete string that repeats earlier events is skipped."""
         text = said.text
         if self._left <= 0 or (said.is_whole and text in self.texts()):
             return
@@ -28,5 +28,5 @@ class ModelText:
         self._pieces.setdefault(said.channel, []).append(text)
 
     def texts(self) -> list[str]:
-        """Each string as far as it came, in the order in which they began."""
+        """Return the strings as received, in the order of their first event."""
         return ["".join(pieces) for pieces in self._pieces.values()]

@@ -1,14 +1,13 @@
-"""The passages that a request brings along, by the id under which an answer cites them.
+"""Passages in a request, by the id with which an answer cites them. Pure; takes linear time.
 
 | form | id |
 |---|---|
-| `documents` of the request: objects with `text`, `content` or `snippet`, or strings | `id`, else the place from 1 |
+| `documents` of the request: objects with `text`, `content` or `snippet`, or strings | `id`, else the position from 1 |
 | the same list under `documents`, `passages`, `sources`, `results`, `chunks` in a tool's JSON result | as above |
-| `<source id="kb-7">...</source>`, also `<document>`, `<passage>`, with `id` or `index` | that |
+| `<source id="kb-7">...</source>`, also `<document>`, `<passage>`, with `id` or `index` | that value |
 | a line that begins with `[1] `, up to the next such line or an empty one | `1` |
 
-Nothing that the model wrote counts: messages of the assistant and calls of tools are left out. Two passages of one id
-are one. Everything here is pure and linear in the size of the request.
+Text of the model is skipped: messages of the assistant and calls of tools. Passages with the same id are joined.
 
     passages_of(body)       # {"1": "The rate is 4 %.", "kb-7": "..."}
 """
@@ -24,7 +23,7 @@ import orjson
 _LISTS = ("documents", "passages", "sources", "results", "chunks")
 _TEXTS = ("text", "content", "snippet", "passage", "page_content", "body")
 _IDS = ("id", "doc_id", "document_id", "source_id", "index", "number", "source")
-_MOST_DEPTH = 128  # twice what a request may have, for what its strings hold; what lies deeper is no passage
+_MAX_DEPTH = 128  # twice the nesting of a request, for JSON in its strings; deeper passages are ignored
 _MODELS_OWN = frozenset({"assistant", "model"})
 _CALLS = frozenset({"tool_use", "function_call", "reasoning", "thinking"})
 
@@ -37,9 +36,9 @@ _EMPTY_LINE = re.compile(r"\n[ \t]*\n")
 
 
 def passages_of(body: Mapping[str, Any]) -> dict[str, str]:
-    """The passages of a request, by id."""
+    """Return the passages of a request by id."""
     found: dict[str, str] = {}
-    for name, text in _passages(body, _MOST_DEPTH):
+    for name, text in _passages(body, _MAX_DEPTH):
         found[name] = f"{found[name]}\n{text}" if name in found else text
     return found
 
@@ -89,7 +88,7 @@ def _listed(items: list[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _plain(value: Any) -> str:
-    """A text, or the texts of its parts."""
+    """Return a text, or the joined texts of its parts."""
     if isinstance(value, str):
         return value
     parts = value if isinstance(value, list) else [value]

@@ -1,10 +1,11 @@
-"""Is an answer valid by the JSON schema of its request? Compiled once; no network, no pattern over linear time.
+"""Checks an answer against the JSON schema of its request. No network access; patterns take linear time.
 
-`pattern` is matched by Hyperscan, which knows no backtracking; a pattern that it can't take (back references, looking
-around) makes the answer UNKNOWN, and so does a `$ref` that leads out of the schema, a schema that is none, and work
-without end: each `$ref` that is followed counts, so a schema of references to references can't hold the gateway up.
-`patternProperties` and what depends on it match with Python's engine, so such a schema is refused as well, unless its
-patterns hold no repetition.
+The verdict is UNKNOWN for a schema that
+
+- is invalid, or has a `$ref` to another document;
+- has a `pattern` that Hyperscan rejects (back references, look-around), because Hyperscan does not backtrack;
+- has `patternProperties` with a repetition, because Python's engine matches those;
+- takes too much work: followed `$ref`s are counted, so nested references cannot stall the gateway.
 
     check = SchemaCheck(most_schemas=128)
     check.judge({"type": "object"}, '{"a": 1}')      # Outcome("json_schema", Verdict.PASS)
@@ -33,17 +34,17 @@ from .verdict import Outcome, Verdict
 CHECK = "json_schema"
 MOST_SCHEMA_BYTES = 256 << 10
 MOST_REFERENCES = 5000
-"""`$ref`s followed for one answer: as many as a tree of 5,000 nodes needs; 0.1 s of work (measured 2026-11)."""
+"""`$ref`s followed for one answer: enough for a tree of 5,000 nodes; 0.1 s of work (measured 2026-11)."""
 
 _followed: ContextVar[list[int]] = ContextVar("followed")
 _patterns: ContextVar[Mapping[str, hyperscan.Database]] = ContextVar("patterns")
 _NO_REPETITION = re.compile(r"[^*+{?()\\|]*")
-_SCANNING = threading.Lock()  # a database of Hyperscan has one working memory, and large answers are judged in threads
+_SCANNING = threading.Lock()  # a Hyperscan database has one scratch space, and large answers are judged in threads
 _NOT_A_SCHEMA = "schema-refused"
 
 
 class _Endless(Exception):
-    """The schema asks for more work than an answer is worth."""
+    """The schema takes too much work."""
 
 
 def _ref(original: Callable[..., Any]) -> Callable[..., Iterator[ValidationError]]:
@@ -63,7 +64,7 @@ def _pattern(validator: Any, pattern: str, instance: Any, _schema: Any) -> Itera
 
 
 def _unique(_validator: Any, is_wanted: bool, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    # jsonschema compares every item with every other one when they can't be sorted.
+    # jsonschema compares every pair of items if they cannot be sorted.
     if is_wanted and isinstance(instance, list):
         plain = [int(item) if isinstance(item, float) and item.is_integer() else item for item in instance]
         if len({orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in plain}) < len(instance):
@@ -83,21 +84,21 @@ _Validator = extend(
 
 @dataclass(frozen=True)
 class _Schema:
-    """A compiled schema; `validator` is None when it was refused."""
+    """A compiled schema; `validator` is None if it was rejected."""
 
     validator: Any
     patterns: Mapping[str, hyperscan.Database]
 
 
 class SchemaCheck:
-    """Judges answers; remembers the schemas that were used last."""
+    """Judges answers; caches the schemas that were used last."""
 
     def __init__(self, *, most_schemas: int = 128) -> None:
         self._most = most_schemas
         self._compiled: OrderedDict[bytes, _Schema] = OrderedDict()
 
     def judge(self, schema: Any, text: str) -> Outcome:
-        """What is to be said of an answer's whole text."""
+        """Return the verdict on the complete text of an answer."""
         compiled = self._schema(schema)
         if compiled.validator is None:
             return Outcome(CHECK, Verdict.UNKNOWN, _NOT_A_SCHEMA)
@@ -122,7 +123,7 @@ class SchemaCheck:
             key = orjson.dumps(schema, option=orjson.OPT_SORT_KEYS)
         except orjson.JSONEncodeError:
             return _Schema(None, {})
-        compiled = self._compiled.pop(key, None)  # to the end; another thread may be at it as well
+        compiled = self._compiled.pop(key, None)  # moves it to the end; another thread may compile it, too
         if compiled is None:
             compiled = _compile(schema, len(key))
         self._compiled[key] = compiled
@@ -143,10 +144,10 @@ def _compile(schema: Any, size: int) -> _Schema:
 
 
 def _patterns_of(value: Any) -> Iterator[str]:
-    """Every `pattern` in a schema.
+    """Yield every `pattern` in a schema.
 
     Raises:
-        _Endless: a pattern that Python's engine would match might take its time.
+        _Endless: Python's engine would match a pattern that may take more than linear time.
     """
     if isinstance(value, dict):
         for key, item in value.items():

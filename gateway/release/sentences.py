@@ -1,10 +1,11 @@
-"""Cuts text into sentences while it streams by. Pure, incremental; nothing is lost or changed.
+"""Splits streamed text into sentences. Pure and incremental; the sentences joined are the text.
 
-A sentence ends with its end mark (Latin, Cyrillic, Greek, Arabic, Urdu, Devanagari, Chinese, Japanese, Ethiopic, Khmer,
-Burmese), what closes behind it (quotes, brackets, markdown) and citation marks, whether these stand before or behind
-the end mark. It also ends where a paragraph, list item, heading or table row does. A fenced block of code is one
-sentence. White space behind belongs to it. Where the next character decides, it is waited for, so the cuts are the
-same however the text arrives. Wrong cuts are rather too late than too early: "Plan B. Next" is not cut.
+- A sentence ends after its end mark (Latin, Cyrillic, Greek, Arabic, Urdu, Devanagari, Chinese, Japanese, Ethiopic,
+  Khmer, Burmese), closing characters (quotes, brackets, markdown) and citation marks. Citation marks may also precede
+  the end mark. White space after these belongs to the sentence.
+- It also ends with a paragraph, list item, heading or table row. A fenced code block is one sentence.
+- If the next character decides, the split waits for it, so it does not depend on the chunks.
+- Unclear cases are not split: "Plan B. Next" is one sentence.
 
     sentences = Sentences()
     sentences.feed("It costs 3.5 %. [1] Dr")      # ["It costs 3.5 %. [1] "]
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import re
 
-# End marks behind which a space must follow, and those of scripts that put none.
+# End marks that a space must follow, and those of scripts without spaces.
 _SOFT_END = ".!?…؟۔"
 _HARD_END = "。！？｡।॥።፧፨។៕။"
 _CANDIDATE = re.compile(f"[{re.escape(_SOFT_END + _HARD_END)}\n]")
@@ -25,7 +26,7 @@ _SPACE = re.compile(r"[ \t\r\u00a0\u3000]*")
 _ANY_SPACE = re.compile(r"[ \t\r\n\u00a0\u3000]*")
 
 _LONGEST_MARK = 64  # characters of one citation mark, brackets included
-_LONGEST_LINK = 500  # characters of an address behind a mark
+_LONGEST_LINK = 500  # characters of the address after a mark
 MARK = re.compile(
     r"[\[【][ \t]*(?P<ids>\^?[\w.:#/-]{1,40}(?:[ \t]*[,;–-][ \t]*[\w.:#/-]{1,40}){0,9})[ \t]*[\]】]"
     rf"(?:\([^()\s]{{1,{_LONGEST_LINK}}}\))?"
@@ -37,16 +38,16 @@ _BEGUN_LINK = re.compile(rf"(?:\([^()\s]{{0,{_LONGEST_LINK}}})?\Z")
 _NEWLINE = re.compile("\n")
 _ROW = re.compile(r"[ \t]{0,3}\|")
 _BLOCK = re.compile(r"(?:[-*+•–] |\d{1,3}[.)] |#{1,6} |>|\||```|~~~)")
-_LONGEST_BLOCK = 6  # characters that tell a block's beginning
+_LONGEST_BLOCK = 6  # characters that identify the start of a block
 _FENCE = re.compile(r"[ \t]{0,3}(`{3,}|~{3,})")
 _BEGUN_FENCE = re.compile(r"[ \t]{0,3}(?:`{0,2}|~{0,2})\Z|[ \t]{0,3}(?:`+|~+)\Z")
 _LIST_NUMBER = re.compile(r"(?:^|\n)[ \t]*\d{1,3}\Z")
 _LAST_WORD = re.compile(r"[^\W_]+(?:\.[^\W_]+)*\Z")
-_LONGEST_WORD = 24  # characters; a longer word is no abbreviation
+_LONGEST_WORD = 24  # characters of an abbreviation
 _LONGEST_ORDINAL = 2  # digits: days
 
-# Words that a full stop follows without ending a sentence: lower case, without their last stop. Single letters are
-# initials, in any script. Ours, from what letters of banks and hospitals use (2026-11).
+# Abbreviations in lower case, without their last full stop. Single letters are initials, in any script. Collected from
+# letters of banks and hospitals (2026-11).
 _ABBREVIATIONS = frozenset(
     word
     for line in (
@@ -65,83 +66,83 @@ _BEFORE_NUMBERS = frozenset(("no", "nos", "nr", "art", "fig", "figs", "sec", "pa
 
 
 class Sentences:
-    """Cuts one text."""
+    """Splits one text."""
 
     def __init__(self) -> None:
         self._buffer = ""
-        self._looked_at = 0  # no sentence ends before this place
+        self._searched = 0  # no sentence ends before this offset
 
     @property
     def held(self) -> int:
-        """Characters that wait for the end of their sentence."""
+        """Number of characters of the incomplete sentence."""
         return len(self._buffer)
 
     def feed(self, text: str) -> list[str]:
-        """The sentences that are whole now."""
+        """Return the sentences that are complete after `text`."""
         self._buffer += text
         return self._cut(is_whole=False)
 
     def flush(self) -> list[str]:
-        """The end of the text: what is left."""
+        """Return the rest of the sentences, at the end of the text."""
         found = self._cut(is_whole=True)
         if self._buffer:
             found.append(self._buffer)
-        self._buffer, self._looked_at = "", 0
+        self._buffer, self._searched = "", 0
         return found
 
     def force(self, keep: int) -> str:
-        """Take out what waits, up to a white space before the last `keep` characters; empty when there is none."""
+        """Remove and return text up to a white space before the last `keep` characters; empty without one."""
         last = max(0, len(self._buffer) - keep)
         cut = max(self._buffer.rfind(" ", 0, last), self._buffer.rfind("\n", 0, last)) + 1
         taken, self._buffer = self._buffer[:cut], self._buffer[cut:]
-        self._looked_at = max(0, self._looked_at - cut)
+        self._searched = max(0, self._searched - cut)
         return taken
 
     def _cut(self, *, is_whole: bool) -> list[str]:
         found, start = [], 0
         while (end := self._end(start, is_whole=is_whole)) is not None:
             found.append(self._buffer[start:end])
-            start = self._looked_at = end
-        self._buffer, self._looked_at = self._buffer[start:], max(0, self._looked_at - start)
+            start = self._searched = end
+        self._buffer, self._searched = self._buffer[start:], max(0, self._searched - start)
         return found
 
     def _end(self, start: int, *, is_whole: bool) -> int | None:
-        """Where the sentence that begins at `start` ends; None when that can't be told yet."""
+        """Return the end of the sentence that begins at `start`; None until more text decides it."""
         text = self._buffer
-        if self._looked_at <= start and not is_whole and _BEGUN_FENCE.match(text, start):
+        if self._searched <= start and not is_whole and _BEGUN_FENCE.match(text, start):
             return None  # a fence, or white space before one
         if (fence := _FENCE.match(text, start)) is not None:
             return self._fence_end(fence, is_whole=is_whole)
         candidate = _NEWLINE if _ROW.match(text, start) else _CANDIDATE
-        while (match := candidate.search(text, self._looked_at)) is not None:
+        while (match := candidate.search(text, self._searched)) is not None:
             at = match.start()
             judge = _line_end if match.group() == "\n" else _stop_end
             end = judge(text, start, at, is_whole=is_whole)
             if end is None:
-                self._looked_at = at
+                self._searched = at
                 return None
             if end > 0:
                 return end
-            self._looked_at = -end
-        self._looked_at = len(text)
+            self._searched = -end
+        self._searched = len(text)
         return None
 
     def _fence_end(self, fence: re.Match[str], *, is_whole: bool) -> int | None:
         text, mark = self._buffer, fence.group(1)
         closing = re.compile(rf"\n[ \t]{{0,3}}{re.escape(mark)}{re.escape(mark[0])}*[ \t]*(?=\n|\Z)")
-        match = closing.search(text, max(fence.end(), self._looked_at))
+        match = closing.search(text, max(fence.end(), self._searched))
         if match is None:
-            self._looked_at = max(fence.end(), text.rfind("\n", fence.end()))
+            self._searched = max(fence.end(), text.rfind("\n", fence.end()))
             return None
         after = _ANY_SPACE.match(text, match.end())
         assert after is not None
         if not is_whole and after.end() == len(text):
-            self._looked_at = match.start()
+            self._searched = match.start()
             return None
         return after.end()
 
 
-# Both: where the sentence ends; else minus the place from which to look on; None when more of the text must come.
+# Both return the end of the sentence, minus the offset where the search continues, or None until more text decides it.
 
 
 def _line_end(text: str, _start: int, at: int, *, is_whole: bool) -> int | None:
@@ -189,7 +190,7 @@ def _stop_end(text: str, start: int, at: int, *, is_whole: bool) -> int | None:
 
 
 def _is_no_end(text: str, start: int, at: int, following: str) -> bool:
-    """True for the full stop of an abbreviation, an initial, an ordinal (German `3. Mai`) or a list's number."""
+    """Return True for the full stop of an abbreviation, initial, ordinal (German `3. Mai`) or list number."""
     before = text[max(start, at - _LONGEST_WORD) : at]
     word = _LAST_WORD.search(before)
     if word is None:

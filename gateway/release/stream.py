@@ -1,13 +1,13 @@
-"""Holds a stream back until its sentences have passed. Events stay whole and in order; only their text may be masked.
+"""Holds a stream until its sentences pass the release checks. Events stay complete and in order; text may be masked.
 
-Every event waits in one line until all text in it is judged; what is not text (a finish reason, usage) waits behind the
-text before it. Text is judged sentence by sentence, each string of the answer for itself; the end of a string is where
-the API says so, where its choice begins another one, or the end of the stream. A JSON document is judged when it is
-whole. What waits is bounded in characters and seconds: then what has come so far is judged as it is, but for a few
-characters in which an identifier may have begun; where a check needs whole sentences or documents, the answer is
-blocked.
+- Events wait in one queue until all text in them is judged. Other content (a finish reason, usage) waits for the text
+  before it.
+- Each string of the answer is judged sentence by sentence. It ends where the API marks its end, where its choice begins
+  another one, or at the end of the stream. A JSON document is judged when it is complete.
+- The queue is bounded in characters and seconds. At a bound, incomplete sentences are judged, except for the last
+  characters, in which an identifier may begin. If a check needs complete sentences, the answer is withheld.
 
-    gate = StreamGate(judge, surface, clock=time.monotonic)
+    gate = StreamGate(checks, surface, clock=time.monotonic)
     gate.feed(b'data: {"choices":[{"index":0,"delta":{"content":"It costs"}}]}\\n\\n')     # b""
     gate.feed(b'data: {"choices":[{"index":0,"delta":{"content":" 4 %. N"}}]}\\n\\n')      # both events
     gate.flush()
@@ -34,22 +34,22 @@ _NAMES_LENGTH = 200  # characters of a tool's name
 
 @dataclass(slots=True)
 class _Held:
-    """An event that waits."""
+    """An event in the queue."""
 
     raw: bytes
     event: Any
     arrived: float
     waiting: int = 0
-    """Strings in it that are not judged yet."""
+    """Number of its strings that are not judged yet."""
     only: _Piece | None = None
-    """What it added, when that is all it holds."""
+    """Its text; None if it has several strings, or other content in order."""
     is_changed: bool = False
     is_masked: bool = False
 
 
 @dataclass(slots=True)
 class _Piece:
-    """What one event added to a string."""
+    """Text that one event added to a string."""
 
     held: _Held
     said: ModelString
@@ -69,8 +69,9 @@ class StreamGate:
     """Holds one stream.
 
     Args:
-        observe: told how long each event waited, in seconds.
-        sent: told of each event that may go.
+        clock: returns seconds.
+        observe: called with the time that each event was held, in seconds.
+        sent: called with each released event.
     """
 
     def __init__(
@@ -90,35 +91,35 @@ class StreamGate:
         self._line: deque[_Held] = deque()
         self._growths: dict[Channel, _Growth] = {}
         self._tools: dict[Channel, str] = {}
-        self._answered: set[Channel] = set()  # channels that said what a client waits for
+        self._answered: set[Channel] = set()  # channels with text of the answer
         self._forced_at = 0.0
-        self._heard = ModelText()
+        self._model_text = ModelText()
         self.blocked: AnswerWithheld | None = None
-        """Why nothing more of the answer may go; what had passed before goes first."""
+        """The failed check, after which no more is released; None while all pass."""
 
     @property
     def deadline(self) -> float | None:
-        """When `force` is to be called, by the clock; None when nothing waits."""
+        """Time by the clock when `force` is to be called; None if the queue is empty."""
         if not self._line:
             return None
         return max(self._line[0].arrived, self._forced_at) + self._judge.settings.max_hold_s
 
     @property
-    def heard(self) -> list[str]:
-        """What the model said so far, string by string; what the client did not get included."""
-        return self._heard.texts()
+    def model_text(self) -> list[str]:
+        """Strings that the model has written, including text that the client did not get."""
+        return self._model_text.texts()
 
     def check(self) -> None:
-        """Return when more may go.
+        """Return if all checks have passed; raise otherwise.
 
         Raises:
-            AnswerWithheld: nothing may.
+            AnswerWithheld: a check failed.
         """
         if self.blocked is not None:
             raise self.blocked
 
     def feed(self, framed: bytes) -> bytes:
-        """Events that may go now, once some more have come."""
+        """Return the events that can be released after these."""
 
         def take() -> None:
             for each in framed.split(b"\n\n"):
@@ -126,7 +127,7 @@ class StreamGate:
                     self._take(each + b"\n\n")
             for growth in self._growths.values():
                 if growth.growing.held > self._judge.settings.max_hold_chars:
-                    self._settle(growth, growth.growing.force())
+                    self._distribute(growth, growth.growing.force())
 
         return self._after(take)
 
@@ -137,9 +138,9 @@ class StreamGate:
         if event is not None:
             added = self._surface.added(event)
             held.waiting = len(added.strings)
-            may_part = held.waiting == 1 and "sequence_number" not in event  # a number stands for one event
+            may_part = held.waiting == 1 and "sequence_number" not in event  # each number belongs to one event
             for said in added.strings:
-                self._heard.add(said)
+                self._model_text.add(said)
                 if self._judge.wants_document and said.is_answer:
                     self._answered.add(said.channel)
                 piece = self._add(held, said)
@@ -147,23 +148,23 @@ class StreamGate:
             for prefix in added.ended:
                 self._end(channel for channel in list(self._growths) if channel[: len(prefix)] == prefix)
                 if self._judge.wants_document and len(prefix) < 2:
-                    held.waiting += 1  # it says that all is well
+                    held.waiting += 1  # keeps the event that marks success
                     self._judge.ended(is_answered=any(each[: len(prefix)] == prefix for each in self._answered))
                     held.waiting -= 1
 
     def force(self) -> bytes:
-        """What may go because it has waited for too long; where a check needs what has not come, all is blocked."""
+        """Return events that were held for too long. The answer is withheld if a check needs more text."""
         self._forced_at = self._clock()
 
         def force() -> None:
             for growth in self._growths.values():
                 if growth.pieces:
-                    self._settle(growth, growth.growing.force())
+                    self._distribute(growth, growth.growing.force())
 
         return self._after(force)
 
     def flush(self) -> bytes:
-        """The end of the stream: all that waits."""
+        """Return the rest of the events, at the end of the stream."""
         return self._after(lambda: self._end(list(self._growths)))
 
     def _after(self, judge: Callable[[], None]) -> bytes:
@@ -183,7 +184,7 @@ class StreamGate:
             return None
         growth = self._growths.get(said.channel)
         if growth is None:
-            # A string that begins ends those before it, of its choice; but a tool's name not its arguments.
+            # A new string ends the earlier ones of its choice, except that a tool's name does not end its arguments.
             is_name = said.channel[-1] == "name"
             before = [other for other in self._growths if other[:1] == said.channel[:1]]
             self._end([other for other in before if not (is_name and other[:-1] == tool)])
@@ -192,16 +193,16 @@ class StreamGate:
             )
         piece = _Piece(held, said, len(text))
         growth.pieces.append(piece)
-        self._settle(growth, growth.growing.feed(text))
+        self._distribute(growth, growth.growing.feed(text))
         return piece
 
     def _end(self, channels: Iterable[Channel]) -> None:
         for channel in channels:
             growth = self._growths[channel]
-            self._settle(growth, growth.growing.flush())
+            self._distribute(growth, growth.growing.flush())
 
-    def _settle(self, growth: _Growth, units: Iterable[Unit]) -> None:
-        """Give judged text back to the events that it came with."""
+    def _distribute(self, growth: _Growth, units: Iterable[Unit]) -> None:
+        """Distribute judged text to the events that brought it."""
         for came, released in units:
             position, replaced = 0, released if released != came else None
             while position < len(came):
@@ -232,17 +233,17 @@ class StreamGate:
             self._observe(now - held.arrived)
             if held.event is not None:
                 self._sent(held.event)
-            out.append(_framed_anew(held) if held.is_changed else held.raw)
+            out.append(_framed(held) if held.is_changed else held.raw)
         if self._line and (piece := self._line[0].only) is not None and not all(map(str.isspace, piece.released)):
             self._sent(self._line[0].event)
             out.append(self._parted(self._line[0], piece))
         return b"".join(out)
 
     def _parted(self, held: _Held, piece: _Piece) -> bytes:
-        """The judged part of an event as one of its own; the event keeps the rest."""
+        """Return the judged part of an event as an event; the event keeps the rest."""
         text, part = piece.said.text, "".join(piece.released)
         judged = text[: len(text) - piece.left]
-        first = _framed_anew(_Held(held.raw, _with(piece.said, part, held.event), held.arrived, is_masked=True))
+        first = _framed(_Held(held.raw, _with(piece.said, part, held.event), held.arrived, is_masked=True))
         piece.said.put(text[len(judged) :])
         piece.released.clear()
         held.is_changed, held.is_masked = True, held.is_masked or part != judged
@@ -250,7 +251,7 @@ class StreamGate:
 
 
 def _event_of(framed: bytes) -> Any:
-    """The object in an event's data; None when there is none."""
+    """Return the object in an event's data; None without one."""
     for line in framed.split(b"\n"):
         if line.startswith(b"data: {"):
             return orjson.loads(line[6:])
@@ -258,7 +259,7 @@ def _event_of(framed: bytes) -> Any:
 
 
 def _with(said: ModelString, text: str, event: Any) -> Any:
-    """A copy of an event in which a string says `text`."""
+    """Return a copy of an event in which a string is `text`."""
     before = said.text
     said.put(text)
     copy = orjson.loads(orjson.dumps(event))
@@ -266,6 +267,6 @@ def _with(said: ModelString, text: str, event: Any) -> Any:
     return copy
 
 
-def _framed_anew(held: _Held) -> bytes:
+def _framed(held: _Held) -> bytes:
     data = b"data: " + orjson.dumps(without(held.event, Surface.spelled_out) if held.is_masked else held.event)
     return b"\n".join(data if line.startswith(b"data: ") else line for line in held.raw.split(b"\n"))

@@ -1,8 +1,8 @@
-"""What a check says of an answer, and what follows from it.
+"""Verdicts of release checks.
 
-PASS and WARN release; FAIL and UNKNOWN do not. A check that raises has found nothing out, so it is UNKNOWN. Reasons are
-codes with what they are about after a colon; they go to the audit record, the hand-off queue and the metrics, so they
-never hold a word of the answer.
+PASS and WARN release an answer; FAIL and UNKNOWN withhold it. A check that raises is UNKNOWN. Reasons are codes, some
+with a subject after a colon. They are written to the audit record, the hand-off queue and the metrics, so they hold no
+text of the answer.
 
     verdicts = Verdicts()
     verdicts.add(Outcome("citations", Verdict.WARN, "declared-ungrounded"))
@@ -17,7 +17,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """From good to bad."""
+    """Verdict of a check."""
 
     PASS = "PASS"
     WARN = "WARN"
@@ -26,31 +26,31 @@ class Verdict(StrEnum):
 
     @property
     def blocks(self) -> bool:
-        """True when the answer must not be released."""
+        """True if the answer must be withheld."""
         return self in (Verdict.FAIL, Verdict.UNKNOWN)
 
     @property
     def rank(self) -> int:
-        """Larger is worse: what failed is known to be wrong; what is unknown may be."""
+        """Severity: PASS, WARN, UNKNOWN, FAIL."""
         return (Verdict.PASS, Verdict.WARN, Verdict.UNKNOWN, Verdict.FAIL).index(self)
 
 
 CHECKS = ("citations", "forbidden", "identifiers", "json_schema")
-"""Names of all checks, as settings, audit and metrics write them."""
+"""Names of all checks in settings, audit records and metrics."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one check says of one piece of an answer."""
+    """Verdict of one check on one part of an answer."""
 
     check: str
     verdict: Verdict
     reason: str = ""
-    """Empty for PASS."""
+    """Reason code; empty for PASS."""
 
 
 class AnswerWithheld(Exception):
-    """The answer must not be released. Its text is the check and the reason, nothing else."""
+    """The answer must be withheld. The message holds the check and the reason code."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(f"{outcome.check}:{outcome.reason}")
@@ -59,18 +59,18 @@ class AnswerWithheld(Exception):
 
 @dataclass
 class Verdicts:
-    """All outcomes of one answer, counted."""
+    """All outcomes of one answer."""
 
     of: dict[str, Verdict] = field(default_factory=dict)
-    """The worst verdict of each check that was made."""
+    """Worst verdict by check."""
     reasons: Counter[str] = field(default_factory=Counter)
-    """How often which `check:reason` was given; PASS has none."""
+    """Number of outcomes by `check:reason`; PASS has no reason."""
 
     def add(self, outcome: Outcome) -> None:
-        """Take in an outcome.
+        """Add an outcome.
 
         Raises:
-            AnswerWithheld: it blocks; it is taken in all the same.
+            AnswerWithheld: its verdict is FAIL or UNKNOWN; the outcome is added first.
         """
         before = self.of.get(outcome.check)
         if before is None or outcome.verdict.rank > before.rank:
@@ -82,9 +82,9 @@ class Verdicts:
 
     @property
     def worst(self) -> Verdict:
-        """Of all checks; PASS when none was made."""
+        """Worst verdict of all checks; PASS without one."""
         return max(self.of.values(), key=lambda verdict: verdict.rank, default=Verdict.PASS)
 
     def plain(self) -> dict[str, object]:
-        """For the audit record: codes and counts."""
+        """Return codes and counts for the audit record."""
         return {"verdicts": dict(self.of), "reasons": dict(sorted(self.reasons.items()))}

@@ -1,6 +1,6 @@
-"""Judges an answer that is not streamed.
+"""Runs the release checks of a complete answer.
 
-release_whole(judge, surface, answer)      # masks in place what has to be masked, or raises AnswerWithheld
+release_whole(checks, surface, answer)      # masks identifiers in place, or raises AnswerWithheld
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from .judge import ReleaseCheckRun
 
 
 def release_whole(judge: ReleaseCheckRun, surface: Surface, answer: dict[str, Any]) -> None:
-    """Return when the answer may be released as it is then.
+    """Mask `answer` in place, and return if it can be released.
 
-    Strings that add to what their channel said before, such as captions, are judged as the one text that they make.
+    Strings that continue their channel, such as captions, are joined and judged as one text.
 
     Raises:
-        AnswerWithheld: it may not.
+        AnswerWithheld: a check failed.
     """
     is_changed = False
     answered: set[Channel] = set()
@@ -51,8 +51,7 @@ def _put(judge: ReleaseCheckRun, said: ModelString, released: str) -> bool:
 
 
 def _released(judge: ReleaseCheckRun, pieces: Sequence[ModelString]) -> list[str]:
-    """What may be released of each piece; where something was masked, its whole sentence stands in the piece in which
-    it began."""
+    """Return the text to release for each string. A sentence with a mask is moved to the string in which it began."""
     texts = [said.text for said in pieces]
     spaced = _spaced(texts)
     growing = judge.growing(pieces[0].voice)
@@ -72,15 +71,15 @@ def _released(judge: ReleaseCheckRun, pieces: Sequence[ModelString]) -> list[str
 
 
 def _spaced(texts: Sequence[str]) -> list[str]:
-    """Texts with a space between those that have none there."""
+    """Return the texts, with a space appended where neither neighbour has one."""
     spaced = []
-    for text, behind in zip(texts, (*texts[1:], " "), strict=True):
-        spaced.append(text if text[-1:].isspace() or behind[:1].isspace() else text + " ")
+    for text, following in zip(texts, (*texts[1:], " "), strict=True):
+        spaced.append(text if text[-1:].isspace() or following[:1].isspace() else text + " ")
     return spaced
 
 
 def without(value: Any, fields: frozenset[str]) -> Any:
-    """`value` without what spells out, piece by piece, the text that was masked; changed in place."""
+    """Remove fields that repeat masked text in parts (such as log probabilities) from `value`, in place; return it."""
     if isinstance(value, dict):
         for key, item in value.items():
             if key in fields:

@@ -1,6 +1,6 @@
-"""Words as checks compare them: without case, diacritics, and, where asked for, without the endings of inflection.
+"""Words in the form that checks compare: without case, diacritics and, on request, endings of inflection.
 
-Scripts that put no spaces between words (Chinese, Japanese, Thai, Khmer, Lao, Burmese) give one word a character.
+In scripts without spaces between words (Chinese, Japanese, Thai, Khmer, Lao, Burmese), each character is a word.
 
     words("Ипотеки, Überweisung's")                  # ["ипотеки", "uberweisung"]
     stems(words("ипотекой"), languages={"ru"})       # ["ипотек"]
@@ -19,11 +19,9 @@ from ..detect.text.view import NormalizedText
 _NO_SPACES = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_NO_SPACES}]|[^\W_{_NO_SPACES}]+")
 _POSSESSIVE = re.compile(r"['’]s?\b")
-# Marks that only colour a letter. Vowel signs of Indic scripts are marks as well, of combining class 0, and stay.
-_SHORTEST_STEM, _AFTER_ONE_LETTER = 4, 3  # letters; a shorter rest is another word too often
+_SHORTEST_STEM, _AFTER_ONE_LETTER = 4, 3  # letters; shorter stems are often other words
 
-# Endings, longest first. Ours (2026-11), from the declensions in any grammar; adjectives before nouns. Verbs are left
-# alone: phrases are names of things.
+# Endings of declension, longest first, adjectives before nouns (2026-11). Phrases are nouns, so verbs are omitted.
 _ENDINGS = {
     "ru": "иями ями ами иях ого его ому ему ыми ими ая яя ое ее ые ие ый ий ой ей ую юю ых их ым им ом ем ам ям ах ях "
     "ов ев ию ью ия ие ья ье а я о е ы и у ю ь й",
@@ -34,21 +32,21 @@ _ENDINGS = {
 
 
 def as_read(text: str) -> str:
-    """`text` as a person reads it: no invisible characters, digits of any script as ASCII."""
+    """Return `text` without invisible characters, and with ASCII digits."""
     return plain(NormalizedText(text)).text
 
 
 def fold(text: str) -> str:
-    """`text` without case and diacritics."""
+    """Return `text` without case and diacritics. Vowel signs of Indic scripts (combining class 0) are kept."""
     if text.isascii():
         return text.lower()
-    # Twice: what a character decomposes into may have a case of its own (Unicode 3.13, D146).
+    # Twice, because the decomposition of a character may have a case (Unicode 3.13, D146).
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text.casefold()).casefold())
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
 def words(text: str) -> list[str]:
-    """The words of `text`, folded, in order."""
+    """Return the folded words of `text`, in order."""
     folded = fold(text)
     if "'" in folded or "’" in folded:
         folded = _POSSESSIVE.sub("", folded)
@@ -56,13 +54,13 @@ def words(text: str) -> list[str]:
 
 
 def stems(folded: Iterable[str], languages: Collection[str]) -> list[str]:
-    """Folded words without the longest ending of any of the languages; equal ones for equal words."""
+    """Return folded words without the longest ending of any of the languages."""
     endings = _endings(frozenset(languages))
     return [_stem(word, endings) for word in folded] if endings else list(folded)
 
 
 STEMMED = frozenset(_ENDINGS)
-"""Languages whose endings are known."""
+"""Languages with endings."""
 
 
 @lru_cache

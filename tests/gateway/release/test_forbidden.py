@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sovctl.gateway.release.forbidden import MOST_WORDS, Phrases, load_phrases
+from sovctl.gateway.release.forbidden import MAX_WORDS, Phrases, load_phrases
 from sovctl.gateway.release.words import fold, stems, words
 from sovctl.gateway.settings.release import ForbiddenSettings
 from sovctl.support.errors import InputError
@@ -66,7 +66,7 @@ def test_a_phrase_is_found_however_it_is_written(phrases: Phrases, text: str, hi
 def test_a_phrase_over_two_sentences_is_found_with_what_came_before(phrases: Phrases) -> None:
     before = "word " * 40 + "It is insider"
     assert phrases.find(phrases.tail(before) + "trading.") == ["topics:1"]
-    assert len(phrases.tail(before).split()) < MOST_WORDS
+    assert len(phrases.tail(before).split()) < MAX_WORDS
 
 
 @examples(200)
@@ -86,7 +86,7 @@ def test_words_are_folded_for_good(text: str) -> None:
     ("text", "message"),
     [
         ("# nothing\n", "at least one phrase"),
-        ("one\n" + "word " * (MOST_WORDS + 1), "line 2: expected 1 to 16 words, got 17"),
+        ("one\n" + "word " * (MAX_WORDS + 1), "line 2: expected 1 to 16 words, got 17"),
         ("...\n", "line 1: expected 1 to 16 words, got 0"),
     ],
 )
