@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..quota.reservation import Reservation
 from .request import Request
+from .value import value
 
 
-class Admitted(NamedTuple):
+@value
+class Admitted:
     """A request within the limits of its principal. Costs are in nano (10^-9 of the currency)."""
 
     request: Request

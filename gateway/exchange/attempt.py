@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..settings import Fault
 from ..tokens.conversation import Conversation
@@ -11,9 +11,11 @@ from ..tokens.restore import RestoreCounts
 from ..upstream import Attempts
 from .planned import Planned
 from .request import Request
+from .value import value
 
 
-class Attempt(NamedTuple):
+@value
+class Attempt:
     """A request as it is sent to one upstream."""
 
     planned: Planned
@@ -39,7 +41,8 @@ class Attempt(NamedTuple):
         return self.conversations[0]
 
 
-class AttemptResult(NamedTuple):
+@value
+class AttemptResult:
     """A complete answer of an upstream, restored and not yet released."""
 
     attempt: Attempt

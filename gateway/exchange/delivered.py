@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..tokens.restore import RestoreCounts
+from .value import value
 
 
-class Delivered(NamedTuple):
+@value
+class Delivered:
     """The end of an answer: delivered in full, in part, or not."""
 
     request_id: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..inspection.inspector import Inspection, Inspector
 from ..policy.decision import Permit
 from .admitted import Admitted
+from .value import value
 
 
-class Inspected(NamedTuple):
+@value
+class Inspected:
     """A request with its findings and the decision of policy."""
 
     admitted: Admitted

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..routing.complexity import ShadowChoice
 from ..routing.demand import Demand
 from .inspected import Inspected
 from .request import Request
+from .value import value
 
 
-class Planned(NamedTuple):
+@value
+class Planned:
     """A request and the upstreams to try."""
 
     inspected: Inspected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..access.principal import Principal
 from ..domain.errors import Refused
@@ -13,11 +13,13 @@ from ..settings import RouteSettings
 from ..surfaces import Surface
 from ..telemetry.tracing import Trace
 from ..tokens.conversation import Conversation
+from .value import value
 
 _THREAD_THRESHOLD_BYTES = 64 << 10  # below, the work takes less time than a switch to a thread and back
 
 
-class Request(NamedTuple):
+@value
+class Request:
     """A request that its principal may make."""
 
     request_id: str

@@ -49,7 +49,7 @@ class Escalation:
         if fault is None:
             return result
         self._note(result.attempt, fault)
-        return result._replace(fault=fault)
+        return AttemptResult(result.attempt, result.answer, result.size_bytes, fault)
 
     def failed(self, attempt: Attempt, failure: UpstreamFailed) -> None:
         """Note the failure of an upstream: a stream that ends before its first event is an empty answer."""

@@ -37,6 +37,7 @@ from ..settings import GatewaySettings
 from ..surfaces import Surface
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
+from ..telemetry.tracing import Trace
 from ..tokens.conversation import conversation_of
 from ..tokens.hmac_key import HmacKey
 from ..tokens.keys import TokenKeys
@@ -89,6 +90,7 @@ class Planner:
         request_id: str,
         headers: Mapping[str, str],
         deadline_s: float | None = None,
+        trace: Trace | None = None,
     ) -> Request:
         """Return the request of this principal.
 
@@ -96,6 +98,7 @@ class Planner:
             conversation_header: name that the client gave to the conversation; None if it gave none.
             headers: client headers listed in `surface.client_headers`.
             deadline_s: deadline for the first byte of the answer, in seconds of the event loop's clock.
+            trace: its trace; None if it is not sampled.
 
         Raises:
             Refused: the request is invalid, or not allowed for this principal.
@@ -141,7 +144,7 @@ class Planner:
             surface.is_stream(body),
             tuple(conversations),
             self._checks.get(route.model),
-            None,
+            trace,
         )
 
     async def inspect(self, admitted: Admitted) -> Inspected:
@@ -190,11 +193,11 @@ class Planner:
                 self.failing[name] = str(failure)
             self._metrics.finder_failures.add(name, str(failure))
             log.event("finder failed", level=40, finder=name, cause=str(failure), request_id=request.request_id)
-        return inspected._replace(inspection=looked.inspection, permit=looked.permit)
+        return Inspected(inspected.admitted, looked.inspection, looked.permit, inspected.inspector)
 
     def plan(self, inspected: Inspected) -> Planned:
         """Return the request with the upstreams that may serve it."""
-        admitted, inspection, permit, _ = inspected
+        admitted, inspection, permit = inspected.admitted, inspected.inspection, inspected.permit
         request, body = admitted.request, admitted.body
         surface, route = request.surface, request.route
         demand = demand_of(

@@ -246,7 +246,18 @@ class UpstreamSender:
         if draft is not None:  # the vault has stored values while the record was written
             outgoing = await self._tokenizer.stored(planned.inspected, upstream, draft)
             if outgoing is not draft.outgoing:
-                recorder.attempt = attempt._replace(body=outgoing.data, issued=outgoing.issued)
+                data, issued = outgoing
+                recorder.attempt = Attempt(
+                    planned,
+                    request,
+                    upstream.name,
+                    data,
+                    conversations,
+                    issued,
+                    repeated,
+                    attempt.tries,
+                    attempt.counts,
+                )
         return recorder
 
     async def _is_admitted_again(self, progress: _Progress, upstream: str) -> bool:

@@ -139,9 +139,8 @@ class RequestHandler:
             request_id=request_id,
             headers=headers,
             deadline_s=asyncio.get_running_loop().time() + timeout_s if timeout_s is not None else None,
+            trace=self.tracing.begin(traceparent) if self.tracing is not None else None,
         )
-        if self.tracing is not None:
-            request = request._replace(trace=self.tracing.begin(traceparent))
         reservation = UNLIMITED
         try:
             admitted = await self._admission.reserve(request)
