@@ -14,9 +14,9 @@ sends the spans from a bounded queue: if the collector is slow or unreachable, s
 affected. Without `tracing` in the settings, OpenTelemetry is not imported.
 
     tracing = Tracing(settings, site="lab")
-    exchange.trace = tracing.begin(headers.get("traceparent"))     # None for a request that is not sampled
-    with span(exchange.trace, "detect"): ...
-    exchange.trace.end({"status": 200})
+    trace = tracing.begin(headers.get("traceparent"))     # None for a request that is not sampled
+    with span(trace, "detect"): ...
+    trace.end({"status": 200})
 """
 
 from __future__ import annotations
