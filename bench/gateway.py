@@ -1,17 +1,16 @@
-"""What the gateway costs, beside what else could stand there: requests/s, added latency, processor time, memory.
+"""Compares the gateway with other proxies: requests/s, added latency, CPU time, memory.
 
-    make bench-gateway                                 installs the peers, measures, prints, checks the bars
+    make bench-gateway                                 installs the peers, measures, prints, checks the targets
     python -m bench.gateway --only nginx,sovctl        some contenders; --quick: one short round
-    python -m bench.gateway --profile 2k3              where our own time goes, by module and function
-    python -m bench.gateway --instructions 2k3         how many instructions a request of ours takes
-    python -m bench.gateway --soak 1000000             memory over many requests; goes on where it was stopped
+    python -m bench.gateway --profile 2k3              CPU profile of sovctl, by module and function
+    python -m bench.gateway --instructions 2k3         instructions per request of sovctl
+    python -m bench.gateway --soak 1000000             memory over many requests; resumes after an interruption
 
-All contenders stand in front of the same local upstream in one run on one machine, one worker each, all of a
-contender's processes on one core, upstream and clients on the others, in a network that has only loopback. Every
-request is a text of its own and begins a conversation of its own (see `traffic.prompts`), over keep-alive connections.
-Processor time is user and system time of all processes of a gateway by /proc, per answered request; the best of some
-rounds counts, on all sides: other work on the machine only slows. The table and all settings go to
-build/bench/gateway.json.
+All contenders use the same local upstream in one run on one machine, with one worker each. The processes of a contender
+share one core; upstream and clients use the others, in a network with loopback only. Every request has a unique text
+and starts a new conversation (see `traffic.prompts`), over keep-alive connections. CPU time is the user and system time
+of all processes of a gateway from /proc, per answered request. The best of several rounds counts, because other work on
+the machine only slows. The table and all settings are written to build/bench/gateway.json.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _REQUESTS_PER_CONNECTION, _LONGEST_S = 20, 20.0
 
 @dataclass
 class Row:
-    """One contender under one load. Best of the rounds, each figure for itself."""
+    """One contender under one load: the best value of each figure over the rounds."""
 
     contender: str
     shape: str
@@ -65,7 +64,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Bench:
-    """How long, how often, where."""
+    """Duration, rounds and cores of the measurements."""
 
     folder: Path
     rounds: int
@@ -74,8 +73,8 @@ class Bench:
     client_cores: set[int]
 
     def measure(self, contender: Contender, cells: tuple[tuple[str, int], ...], *, workers: int = 1) -> Measured:
-        """Start a contender, try it out, put every load on it."""
-        # With as many workers as cores, clients and upstream have to share them.
+        """Start a contender, send a test request, and run every load."""
+        # With more than one worker, clients and upstream share the cores.
         is_spread = workers > 1
         cores = self.gateway_cores | self.client_cores if is_spread else self.gateway_cores
         clients = cores if is_spread else self.client_cores
@@ -105,7 +104,7 @@ class Bench:
         workers: int,
     ) -> Row:
         warm = self._load(target, shape, connections, clients, seconds=self.seconds / 2)
-        # What is in flight when a round ends has cost time and is not counted: a slow one gets longer rounds.
+        # Requests in flight at the end of a round cost time and are not counted, so slow contenders get longer rounds.
         enough_s = _REQUESTS_PER_CONNECTION * connections / max(warm.requests_per_s, 0.1)
         seconds = min(max(self.seconds, enough_s), _LONGEST_S)
         loads: list[tuple[Load, float]] = []
@@ -139,17 +138,17 @@ class Bench:
 
 @dataclass(frozen=True)
 class Measured:
-    """What one contender did."""
+    """Results of one contender."""
 
     rows: list[Row]
     seen: Seen
     held: int
-    """Events of a stream that were held back without need."""
+    """Stream events that were withheld unnecessarily."""
     is_tls: bool
 
 
 def header() -> str:
-    """Above the rows."""
+    """Return the header of the table."""
     return (
         f"{'':12}{'load':>7}{'conn':>5}{'wrk':>4}{'requests/s':>12}{'CPU ms':>9}{'p50 ms':>9}{'p99 ms':>9}"
         f"{'first ms':>9}{'MiB':>7}{'failed':>7}"
@@ -157,7 +156,7 @@ def header() -> str:
 
 
 def show(row: Row) -> None:
-    """One line of the table, as soon as it is there."""
+    """Print one row of the table."""
 
     def figure(value: float | None, digits: int = 2) -> str:
         return "-" if value is None else f"{value:,.{digits}f}"
@@ -171,7 +170,7 @@ def show(row: Row) -> None:
 
 
 def measure(bench: Bench, names: list[str]) -> dict[str, Any]:
-    """Every figure of these contenders."""
+    """Measure these contenders."""
     rows: list[Row] = []
     tried: dict[str, dict[str, Any]] = {}
     print(header())
@@ -207,12 +206,12 @@ def main() -> int:
         parser.error(f"--only: expected some of {', '.join(CONTENDERS)}, got {', '.join(unknown)}")
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
-        parser.error("expected two cores or more: one for the gateway, one for its clients")
+        parser.error("expected at least two cores: one for the gateway, one for its clients")
     debian.make("nginx", "wrk")
     if not (options.profile or options.instructions or options.soak):
         for environment in {each for name in names for each in CONTENDERS[name].environments}:
             environment.make()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # whoever ends us ends what we started
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # exit normally, so that child processes are stopped
     is_alone = network.enter("bench.gateway", sys.argv[1:])
     options.output.parent.mkdir(parents=True, exist_ok=True)
     if options.soak:
@@ -228,7 +227,7 @@ def main() -> int:
     result |= {
         "rounds": rounds,
         "seconds": seconds,
-        "network": "none but loopback" if is_alone else "as the machine's: no namespace was allowed",
+        "network": "loopback only" if is_alone else "host network: namespaces are not permitted",
         "machine": {
             "cores": os.cpu_count(),
             "python": platform.python_version(),

@@ -1,10 +1,10 @@
-"""What durability and verification cost: the ledger against the least that anybody would have to do.
+"""Cost of durability and verification: the ledger compared with the minimum work for the same records.
 
     make bench-ledger                 prints a table, writes build/bench/ledger.json
-    python bench/ledger.py --check    ends with 1 when a bar is missed
+    python bench/ledger.py --check    exits with 1 if a target is missed
 
-Bars are ratios within one run on one machine, so that they hold on a slow disk and a fast one alike; the absolute
-figures are printed beside them. The best of some rounds counts, on both sides: other work on the machine only slows.
+Targets are ratios within one run on one machine, so that they are independent of the disk; absolute figures are printed
+too. The best of several rounds counts on both sides, because other work on the machine only slows.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from sovctl.support.canonical_json import canonical_json
 BATCH, BATCHES, ROUNDS = 256, 80, 3  # records per fsync (one tlog-tiles bundle), batches per round, rounds
 KEY = SigningKey.generate()
 
-# name: (least ratio, against what, what the rest is spent on). Ours: about half of the first run's, 2026-11-21.
+# name: (minimum ratio, baseline, cause of the difference). Set to about half of the first run, 2026-11-21.
 BARS = {
     "append": (0.5, "the same records as canonical JSON, written and fsynced in the same batches", "tree and index"),
     "append_encoded": (0.1, "ready bytes, written and fsynced in the same batches", "two hashes per record in Python"),
-    "verify": (0.09, "SHA-256 over the same records, held in memory", "reading, the tree, and the index beside it"),
+    "verify": (0.09, "SHA-256 over the same records, held in memory", "reading, the tree, and its index"),
     "reopen": (10.0, "reading the whole log (rates of entries)", "opening must not grow with the log"),
 }
 
 
 def record(number: int) -> dict[str, Any]:
-    """As the gateway writes one for each request: 228 bytes, kinds and counts, nobody's data."""
+    """Return a record as the gateway writes it for each request: 228 bytes, types and counts, no personal data."""
     return {
         "type": "request",
         "time": "2026-11-21T10:15:00.123Z",
@@ -59,19 +59,19 @@ def record(number: int) -> dict[str, Any]:
 
 
 def best(work: Callable[[], float]) -> float:
-    """The highest of some rates."""
+    """Return the highest rate of the rounds."""
     return max(work() for _ in range(ROUNDS))
 
 
 def rate(count: int, work: Callable[[], object]) -> float:
-    """Things per second."""
+    """Return `count` per second of `work`."""
     begin = time.perf_counter()
     work()
     return count / (time.perf_counter() - begin)
 
 
 def write_and_sync(folder: Path, batches: list[Any], encode: Callable[[Any], bytes]) -> None:
-    """The least anybody would have to do."""
+    """Baseline: write and sync the same bytes."""
     with (folder / "bare").open("wb", buffering=0) as file:
         for batch in batches:
             file.write(b"".join(map(encode, batch)))
@@ -79,7 +79,7 @@ def write_and_sync(folder: Path, batches: list[Any], encode: Callable[[Any], byt
 
 
 def append_all(folder: Path, batches: list[Any], method: str) -> None:
-    """The same through a ledger, checkpoints and all."""
+    """Append the same records to a ledger, with checkpoints."""
     shutil.rmtree(folder / "ledger", ignore_errors=True)
     with Ledger.open(folder / "ledger", origin="sovctl.bench/ledger", key=KEY) as ledger:
         append = getattr(ledger, method)
@@ -88,12 +88,12 @@ def append_all(folder: Path, batches: list[Any], method: str) -> None:
 
 
 def reopen(folder: Path) -> None:
-    """As after a restart."""
+    """Open the ledger, as after a restart."""
     Ledger.open(folder / "ledger", origin="sovctl.bench/ledger", key=KEY).close()
 
 
 async def group_latencies_s(folder: Path, clients: int, each: int) -> list[float]:
-    """Seconds from append to durable for each of `clients` callers in turn, ascending."""
+    """Return the seconds from append to durable with `clients` concurrent callers, sorted."""
     found: list[float] = []
 
     async def client(group: GroupCommit, first: int) -> None:
@@ -109,7 +109,7 @@ async def group_latencies_s(folder: Path, clients: int, each: int) -> list[float
 
 
 def measure(folder: Path) -> dict[str, Any]:
-    """Every figure."""
+    """Measure all figures."""
     batches = [[record(start + offset) for offset in range(BATCH)] for start in range(0, BATCH * BATCHES, BATCH)]
     encoded = [[canonical_json(each) for each in batch] for batch in batches]
     flat = [data for batch in encoded for data in batch]
@@ -154,13 +154,13 @@ def measure(folder: Path) -> dict[str, Any]:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the benchmark; return the exit code."""
     parser = argparse.ArgumentParser(description="Measure the ledger.")
-    parser.add_argument("--check", action="store_true", help="end with 1 when a bar is missed")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a target is missed")
     parser.add_argument("--output", type=Path, default=Path("build/bench/ledger.json"))
     options = parser.parse_args()
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=options.output.parent) as folder:  # the disk of the tree, never a tmpfs
+    with tempfile.TemporaryDirectory(dir=options.output.parent) as folder:  # on a disk, not on tmpfs
         result = measure(Path(folder))
     write_atomic(options.output, json.dumps(result, indent=2) + "\n")
     print(f"{result['entries']} records of {result['record_bytes']} bytes in batches of {BATCH}, best of {ROUNDS}")
@@ -171,7 +171,7 @@ def main() -> int:
         print(f"{name:16}{figures}  {row['baseline']}{missed}")
     group = result["group_commit"]
     print(
-        f"group commit    {group['appends_per_s']:>12,} appends/s from {group['callers']} callers at once, "
+        f"group commit    {group['appends_per_s']:>12,} appends/s from {group['callers']} concurrent callers, "
         f"durable after {group['p50_ms']} ms (p50), {group['p99_ms']} ms (p99)"
     )
     return int(options.check and any(row["ratio"] < row["bar"] for row in result["rows"].values()))

@@ -1,11 +1,11 @@
-"""What a person waits for before anything is done: `sovctl --help`, a whole plan from captures, a gateway that serves.
+"""Startup times: `sovctl --help`, a complete plan from captures, a gateway until it serves.
 
     make bench-startup                 prints a table, writes build/bench/startup.json
-    python -m bench.startup --check   ends with 1 when a bar is missed
+    python -m bench.startup --check   exits with 1 if a target is missed
 
-Wall time of whole processes, against `python -c pass` in the same rounds, so that the ratios hold on a slow machine and
-a fast one alike. Rounds take turns, and the median counts: other work on the machine hits all sides the same. A gateway
-has started when its port answers; its compiled patterns lie where its first start put them, as on any machine.
+Elapsed time of whole processes, compared with `python -c pass` in the same rounds, so that the ratios are independent
+of the machine. Rounds alternate, and the median counts, so that other work on the machine affects all equally. A
+gateway has started when its port accepts connections; its compiled patterns are cached by an earlier start.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Row:
     most_ratio: float
     cost: str
     serves: bool = False
-    """It goes on until it is told to stop; what counts is the time until its port answers."""
+    """Whether the process serves until it is stopped; measured is the time until its port accepts connections."""
 
 
 SOVCTL = ["-m", "sovctl.cli"]

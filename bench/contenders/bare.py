@@ -1,11 +1,11 @@
-"""What the wire and the language cost by themselves: pass-throughs that look at nothing.
+"""Pass-through proxies without inspection, to measure the cost of network and language.
 
     python -m bench.contenders.bare relay|relay-json|asgi|asgi-json PORT UPSTREAM_PORT
 
-relay        asyncio.Protocol on uvloop, one upstream connection for each client's, bytes as they come
+relay        asyncio.Protocol on uvloop, one upstream connection for each client's, without buffering
 relay-json   the same, and orjson parses and dumps each body both ways
-asgi         uvicorn, httptools, uvloop, aiohttp's client: what a Python gateway is usually built of
-asgi-json    the same with orjson both ways; streams are passed on as they come
+asgi         uvicorn, httptools, uvloop, aiohttp's client: a typical stack of Python gateways
+asgi-json    the same with orjson both ways; streams are forwarded without buffering
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Relay(asyncio.Protocol):
             self.data_received(data)
 
     def write(self, data: bytes) -> None:
-        """Send, or keep until there is a connection."""
+        """Send, or buffer until the connection is open."""
         if self._transport is None:
             self._held.append(data)
         elif not self._transport.is_closing():

@@ -32,7 +32,7 @@ def make(*programs: str) -> None:
     _FOLDER.mkdir(parents=True, exist_ok=True)
     download = ["apt-get", "download", "-qq", *packages]
     done = subprocess.run(download, cwd=_FOLDER, capture_output=True, text=True, check=False)
-    if done.returncode:  # perhaps there are no package lists yet
+    if done.returncode:  # package lists may be missing
         update = ["apt-get", "update", "-qq"]
         subprocess.run(update if os.geteuid() == 0 else ["sudo", *update], capture_output=True, check=False)
         done = subprocess.run(download, cwd=_FOLDER, capture_output=True, text=True, check=False)
@@ -43,13 +43,13 @@ def make(*programs: str) -> None:
 
 
 def program(name: str) -> str:
-    """Its path.
+    """Return the path of a program.
 
     Raises:
-        RuntimeError: it is not there.
+        RuntimeError: not found.
     """
     if (found := _found(name)) is None:
-        raise RuntimeError(f"expected {name} on PATH or in {_FOLDER}, got none")
+        raise RuntimeError(f"{name} not found on PATH or in {_FOLDER}")
     return found
 
 

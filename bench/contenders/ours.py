@@ -23,12 +23,12 @@ _KEY = "bench-key"
 
 
 def write_config(folder: Path, upstream_port: int, port: int, *, workers: int) -> tuple[Path, Target]:
-    """A gateway.yaml with everything it names, and where the gateway will be.
+    """Write a gateway.yaml and the files it names; return its path and the target.
 
-    As everybody else here it speaks plain http where its settings allow that on loopback, else TLS.
+    Uses plain HTTP, like all contenders, if the settings permit it on loopback; else TLS.
 
     Raises:
-        SpecError: these settings are not possible, such as more than one worker.
+        SpecError: invalid settings, such as an unsupported number of workers.
     """
     folder.mkdir(parents=True, exist_ok=True)
 

@@ -1,9 +1,9 @@
-"""Presidio's analyzer and anonymizer behind HTTP, as LiteLLM asks them; runs in the peers' environment.
+"""HTTP server of Presidio's analyzer and anonymizer with the API that LiteLLM uses; runs in the peers' environment.
 
     venv-presidio/bin/python presidio_server.py PORT
 
-Presidio ships Flask applications for this. A bare ASGI one is cheaper, which favours the peer. Patterns only, no
-model, as everybody else here: its blank pipeline finds no names.
+Presidio includes Flask applications for this; a plain ASGI application is faster, in favour of the peer. Patterns only,
+without a model, like all contenders: the blank pipeline finds no names.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     with CONTENDERS["nginx"].start(Place(folder, upstream_port, cores={0})) as (gateway, target): ...
 
-Peers are configured as their own documentation says for this work, and in the way that favours them: LiteLLM with the
-settings that restore at all, Presidio without the recognizers that splice into each other, logs off.
+Peers are configured by their documentation for this task, with settings in their favour: LiteLLM with restoring
+enabled, Presidio without recognizers that overlap, logs off.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bench.contenders.ours import write_config
 from bench.traffic.process import Running, free_port, started, wait_for_port
 from bench.traffic.wrk import Target
 
-# Nobody may ask the network for anything; where a network namespace is allowed, it has none either.
+# Disable network access, also if network namespaces are not permitted.
 _OFFLINE = {
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "ANONYMOUS_USAGE_TRACKING": "false",
@@ -36,12 +36,12 @@ _OFFLINE = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where a contender starts.
+    """Folder, ports and cores of a contender.
 
     Args:
-        folder: its files; on the disk of the tree, never a tmpfs.
-        cores: that its processes may use.
-        workers: of its kind; what a contender can't do, it refuses.
+        folder: its files, on a disk instead of tmpfs.
+        cores: CPU cores of its processes.
+        workers: worker processes; a contender raises an error if it does not support the number.
     """
 
     folder: Path

@@ -1,7 +1,7 @@
-"""The bars of `bench/gateway.py`: what must hold, what was measured, and what was not measured, which is a miss.
+"""Targets of `bench/gateway.py`. A target without a measurement counts as missed.
 
-Bars in milliseconds or requests are a machine's as much as a gateway's. They are held as they stand; beside them stands
-what was measured in terms of the machine they were set on, by what others took there and here.
+Targets in milliseconds or requests depend on the machine. They are compared with the measured value. In addition, an
+estimate for the reference machine is printed, from the times of other programs on both machines.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ Rows = dict[tuple[str, str, int, int], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Bar:
-    """One promise.
+    """One target.
 
     Args:
-        got: None when it was not measured.
-        is_least: the figure must be at least the bar; else at most.
-        there: `got` in terms of the machine that the bars were set on; None when it is a ratio, or not known.
+        got: measured value; None if not measured.
+        is_least: whether the value must be at least `bar`, instead of at most.
+        there: estimate of `got` on the reference machine; None for ratios, or if unknown.
     """
 
     name: str
@@ -32,14 +32,14 @@ class Bar:
 
     @property
     def holds(self) -> bool:
-        """False also when nobody knows."""
+        """Whether the target is met; False if not measured."""
         return self.got is not None and (self.got >= self.bar if self.is_least else self.got <= self.bar)
 
 
 _THERE_MS = {"asgi-json": 0.097, "shield": 5.9, "litellm": 25.9}
-"""CPU per request of others, 2 KB/3, 16 connections, where the bars were set: two shared cores, Python 3.11, measured
-2026-11 in the runs that the issue took its peers' figures from (LLM-Shield-Proxy 5.3 to 6.5). A pass-through is mostly
-the kernel's work and a gateway that looks at texts is mostly its own, and machines differ in both: so all three."""
+"""CPU ms per request of other programs on the reference machine: 2 KB/3, 16 connections, two shared cores, Python 3.11,
+measured 2026-11 (LLM-Shield-Proxy 5.3 to 6.5). Kernel work dominates in a pass-through proxy, and user code in a
+gateway that inspects texts. Machines differ in both, therefore the median of all three is used."""
 
 
 def _ratio(above: float | None, below: float | None) -> float | None:
@@ -55,7 +55,7 @@ def _speed(rows: Rows, contender: str, shape: str, connections: int, workers: in
 
 
 def slowdowns(rows: Rows) -> dict[str, float]:
-    """How many times as long this machine takes as the one that the bars were set on, by who says so."""
+    """Return CPU time on this machine / CPU time on the reference machine, by program."""
     found = {name: _ratio(_of(rows, "cpu_ms", name, "2k3", 16), there_ms) for name, there_ms in _THERE_MS.items()}
     return {name: ratio for name, ratio in found.items() if ratio is not None}
 
@@ -65,7 +65,7 @@ def _added(rows: Rows) -> float | None:
     return None if ours is None or direct is None else ours - direct
 
 
-# Name, at least or at most, is a machine's, figure. From the issue this bench was made for, 2026-11; 2,050: WSO2's own
+# Name, target, is minimum, depends on the machine, figure. Targets of 2026-11; 2,050: WSO2's published
 # figure for its gateway on 2 CPUs (wso2/api-platform, gateway/perf/ai-gateway-1.1.0-perf-test-results, 2,006-2,113).
 _BARS: tuple[tuple[str, float, bool, bool, Callable[[Rows], float | None]], ...] = (
     (
@@ -94,7 +94,7 @@ _BARS: tuple[tuple[str, float, bool, bool, Callable[[Rows], float | None]], ...]
         lambda r: _ratio(_speed(r, "sovctl", "2k3", 64, 2), _speed(r, "sovctl", "2k3", 64)),
     ),
     (
-        "requests/s on 2 CPUs beside upstream and clients, 1 KiB in, 10 KiB out",
+        "requests/s on 2 CPUs shared with upstream and clients, 1 KiB in, 10 KiB out",
         2050,
         True,
         True,
@@ -108,7 +108,7 @@ def _rows(result: dict[str, Any]) -> Rows:
 
 
 def judge(result: dict[str, Any]) -> list[Bar]:
-    """Every bar against the rows of a result."""
+    """Compare the rows of a result with every target."""
     rows = _rows(result)
     slowdown = median(ratios) if (ratios := slowdowns(rows).values()) else None
     found = []
@@ -117,26 +117,26 @@ def judge(result: dict[str, Any]) -> list[Bar]:
         there = (got * slowdown if is_least else got / slowdown) if is_machines and got and slowdown else None
         found.append(Bar(name, got, bar, is_least, there))
     held = result["round_trip"].get("sovctl", {}).get("held_back")
-    return [*found, Bar("events of 40 held back that cannot be part of a token", held, 0, False)]
+    return [*found, Bar("events of 40 withheld that cannot be part of a token", held, 0, False)]
 
 
 def show(result: dict[str, Any]) -> bool:
-    """Print what left, what came back, and the bars; True when one is missed."""
+    """Print the round trip and the targets; return whether a target is missed."""
     for name, seen in result["round_trip"].items():
         print(
             f"{name:12}{seen['left_in_clear']} of {seen['identifiers']} identifiers left in clear, "
             f"{seen['came_back']} came back, "
-            f"{seen['held_back']} of 40 events held back{', over TLS' if seen['tls'] else ''}"
+            f"{seen['held_back']} of 40 events withheld{', over TLS' if seen['tls'] else ''}"
         )
     print(f"two workers: {result['two_workers']}; network: {result['network']}")
-    print(f"to wake who sleeps on the other core takes {result['machine']['wake_us']} us here")
+    print(f"waking a process on another core takes {result['machine']['wake_us']} us")
     found = judge(result)
     if ratios := slowdowns(_rows(result)):
-        told = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
-        print(f"there: in terms of the machine that the bars were set on; CPU here by CPU there: {told}; their median")
+        shown = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
+        print(f"reference: estimate for the reference machine; CPU time here / CPU time there: {shown}; their median")
     for bar in found:
         got = "not measured" if bar.got is None else f"{bar.got:.4g}"
-        there = "" if bar.there is None else f"; there {bar.there:.4g}"
+        there = "" if bar.there is None else f"; reference {bar.there:.4g}"
         print(
             f"{'ok' if bar.holds else 'MISSED':7}{bar.name}: {got} "
             f"(at {'least' if bar.is_least else 'most'} {bar.bar:g}){there}"

@@ -1,8 +1,8 @@
-"""Does a gateway hold back what it could pass on? Upstream and client in lockstep: an event, then the next.
+"""Counts stream events that a gateway withholds unnecessarily; upstream and client run in lockstep.
 
-The prompt has an identifier in it, so that answers are restored, and the answer has none. After each event the client
-waits until it has the text so far, less the word that it ends with: that may be the beginning of a token. What is not
-there after `_PATIENCE_S` was held back.
+The prompt contains an identifier, so that answers are restored; the answer contains none. After each event the client
+waits for the text without its last word, which may be the start of a token. An event counts as withheld if the text
+does not arrive within `_PATIENCE_S`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Instructions of our own gateway per request: what does not depend on what else the machine does.
+"""Counts the instructions of sovctl's gateway per request, independent of the load of the machine.
 
     python -m bench.gateway --instructions 2k3
 
-The gateway runs under valgrind's callgrind, which counts what all its threads execute; the kernel's work is not in it.
-It is switched on behind requests that warm the gateway up. What it says repeats within 0.5 %; which functions of C code
-they are stands in build/bench/gateway.callgrind, for callgrind_annotate or KCachegrind.
+The gateway runs under valgrind's callgrind, which counts the instructions of all its threads, without the kernel.
+Counting starts after warm-up requests. Results repeat within 0.5 %. The instructions by C function are written to
+build/bench/gateway.callgrind, for callgrind_annotate or KCachegrind.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _CONNECTIONS = 16
 _WARM, _COUNTED = 6, 5
 """Requests of each connection."""
 _TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
-_PATIENCE_S = 600.0  # it starts some twenty times as slowly
+_PATIENCE_S = 600.0  # the start is about 20 times slower under valgrind
 
 
 def run(shape: Shape, folder: Path, cores: list[int], output: Path) -> int:
-    """Print the instructions of a request of this shape."""
+    """Print the instructions per request of this shape."""
     debian.make("valgrind")
     upstream_port, counted = free_port(), folder / "callgrind"
-    environment = {**debian.libraries(), "PYTHONHASHSEED": "0"}  # else the order of sets is another one in each run
+    environment = {**debian.libraries(), "PYTHONHASHSEED": "0"}  # fixed order of sets
     command = [sys.executable, "-m", "bench.traffic.upstream", str(upstream_port)]
     with started(command, cores=set(cores), log=folder / "upstream.log") as upstream:
         wait_for_port(upstream, upstream_port)
@@ -52,7 +52,7 @@ def run(shape: Shape, folder: Path, cores: list[int], output: Path) -> int:
                     asyncio.run(_ask(target, shape, first=_WARM * _CONNECTIONS, each=_COUNTED))
     total = sum(int(each) for each in _TOTAL.findall(counted.read_text(errors="replace"))[-1:])
     shutil.copy(counted, output / "gateway.callgrind")
-    print(f"{shape.name}: {total / (_COUNTED * _CONNECTIONS) / 1e6:.2f} million instructions a request")
+    print(f"{shape.name}: {total / (_COUNTED * _CONNECTIONS) / 1e6:.2f} million instructions per request")
     return 0
 
 
@@ -61,7 +61,7 @@ def _control() -> str:
 
 
 async def _ask(target: Target, shape: Shape, *, first: int, each: int) -> None:
-    """Ask so many times over every connection."""
+    """Send `each` requests over every connection."""
 
     async def one(place: int) -> None:
         reader, writer = await asyncio.open_connection(target.host, target.port)
@@ -79,10 +79,10 @@ async def _ask(target: Target, shape: Shape, *, first: int, each: int) -> None:
 
 
 async def _answer(reader: asyncio.StreamReader) -> None:
-    """Read one.
+    """Read one response.
 
     Raises:
-        RuntimeError: it is none of status 200.
+        RuntimeError: the status is not 200.
     """
     head = await reader.readuntil(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 200"):

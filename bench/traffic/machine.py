@@ -1,9 +1,9 @@
-"""What the machine itself takes to wake somebody, which gateways do for every request and every event.
+"""Measures the CPU time to wake a process on another core, which gateways do for every request and event.
 
 wake_us({0}, {1})    # 18.0
 
-On hardware it is 1 or 2 us. A virtual machine has to ask its host to kick a core that sleeps, which costs ten times
-that: there, a request that is alone and an event that goes out alone cost more than many under load.
+On physical hardware it is 1 or 2 us. On a virtual machine it is about ten times that, because the hypervisor wakes the
+core. Single requests and events therefore cost more there than requests under load.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import statistics
 import time
 
 _TIMES = 300
-_APART_S = 0.0005  # time enough for the other core to fall asleep
+_APART_S = 0.0005  # long enough for the other core to sleep
 
 
 def wake_us(mine: set[int], others: set[int]) -> float:
-    """Processor time of a write whose reader sleeps on another core, median; what Python adds is less than one.
+    """Return the median CPU time in us of a write to a reader that sleeps on another core; Python adds less than 1 us.
 
     Args:
-        mine: cores of who writes.
-        others: cores of who reads.
+        mine: cores of the writer.
+        others: cores of the reader.
     """
     allowed = os.sched_getaffinity(0)
     reading, writing = os.pipe()

@@ -1,7 +1,6 @@
-"""No way out: this process and its children get a network of their own that has nothing but loopback.
+"""Runs this process and its children in a network namespace with loopback only.
 
-What a peer does without a network is then seen, not believed. Where the system does not let us, the run goes on and
-its result says so.
+Peers therefore cannot use the network. If namespaces are not permitted, the run continues and the result records it.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1  # linux/sockios.h, li
 
 
 def enter(module: str, arguments: list[str]) -> bool:
-    """Start this program again in an empty network; returns only inside, or where that is impossible.
+    """Restart this program in a new network namespace; return inside it, or if namespaces are not permitted.
 
     Returns:
-        True inside.
+        Whether the process is in the new namespace.
     """
     if os.environ.get(_INSIDE):
         _raise_loopback()

@@ -62,7 +62,7 @@ def started(
     finally:
         for sig, patience_s in ((signal.SIGTERM, 15), (signal.SIGKILL, 5)):
             if process.poll() is not None and not running.pids():
-                break  # its number may be somebody else's by now
+                break  # another process may have this PID now
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, sig)
             deadline = time.monotonic() + patience_s

@@ -1,9 +1,9 @@
-"""The prompts: every request has a text of its own, so that no cache makes anybody look better than he is.
+"""Prompts of the load tests: every request has a unique text, so that caches have no effect.
 
-A body is made of pieces with slots between them. There are `VARIANTS` orders of the sentences; what stands in a slot
-is new each time for e-mail addresses and comes from `SPECIMENS` numbers in turn for IBANs and phones, so a body repeats
-after 64 x 1,000 x 2^32 requests, and never begins a conversation that was there before. Nothing here is anybody's:
-IBANs are random with valid check digits, phones are from 555-0100 to 555-0199, addresses are at example.com.
+A body consists of text parts with slots between them. There are `VARIANTS` orders of the sentences. E-mail addresses
+are unique; IBANs and phone numbers cycle through `SPECIMENS` values. A body therefore repeats after 64 x 1,000 x 2^32
+requests, and every request starts a new conversation. All identifiers are invented: IBANs are random with valid check
+digits, phone numbers are from 555-0100 to 555-0199, addresses are at example.com.
 
     shape = SHAPES["2k3"]
     body(shape, number=7)                 # bytes of one request
@@ -20,19 +20,19 @@ from pathlib import Path
 
 VARIANTS, SPECIMENS = 64, 1000
 ECHO_FROM, ECHO_TO = "Summary:", "END."
-"""What the upstream repeats in its answer stands between these; it holds three identifiers, or none."""
+"""Delimiters of the text that the upstream repeats in its answer; it contains three identifiers, or none."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One kind of load.
+    """One load profile.
 
     Args:
-        prompt_bytes: of the user's message.
-        identifiers: in it: e-mail addresses, IBANs and phones in turn.
-        answer_bytes: of the answer's text.
-        chunks: pieces of a streamed answer; 0 when it comes whole.
-        gap_ms: between two of them.
+        prompt_bytes: size of the user's message.
+        identifiers: number of identifiers: e-mail addresses, IBANs and phones in turn.
+        answer_bytes: size of the answer's text.
+        chunks: events of a streamed answer; 0 without streaming.
+        gap_ms: time between two events.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Shape:
 
     @property
     def scenario(self) -> str:
-        """What tells the upstream how to answer; it stands in the prompt, where every gateway passes it on."""
+        """Parameters of the answer for the upstream; part of the prompt, so that every gateway forwards it."""
         return scenario(self.answer_bytes, self.chunks, self.gap_ms)
 
 
@@ -52,12 +52,12 @@ _LETTERS = str.maketrans("0123456789", "abcdefghij")
 
 
 def scenario(*figures: int) -> str:
-    """Figures in letters: "Scenario: fha ea b." for 570, 40, 1. Digits might be somebody's account, and not pass."""
+    """Return figures as letters: "Scenario: fha ea b." for 570, 40, 1. Digits could be detected as an identifier."""
     return f"Scenario: {' '.join(map(str, figures)).translate(_LETTERS)}."
 
 
 def scenario_in(body: bytes) -> tuple[int, ...] | None:
-    """The figures in a request; None when there are none."""
+    """Return the figures in a request; None if absent."""
     found = _SCENARIO.search(body)
     return tuple(int(each.translate(_DIGITS)) for each in found.group(1).split()) if found else None
 
@@ -93,7 +93,7 @@ It would help to know whether the payment was meant for the joint account or the
 The fee of 9.90 EUR was refunded because the statement had been sent twice by mistake.
 Invoice 2026-00417 lists three positions, and the second one is not clear to the customer.
 The branch has closed at noon, so the identification must take place another day.
-Our partner confirmed that the parcel with the new card was handed over at the door.
+Our partner confirmed that the parcel with the new card was handed over at the gate.
 Keep the answer short, polite and without technical words that a customer might not know.
 The auditor wants to see who approved the exception and on which ground it was granted.
 A deposit of 15,000 is planned for the spring and should be placed for twelve months.
@@ -109,7 +109,7 @@ _SYSTEM = "You answer for the customer service of a bank. Repeat the summary fir
 
 
 def specimens() -> dict[str, list[str]]:
-    """What stands in the slots; of an e-mail address, only what follows its number."""
+    """Return the values of the slots; for e-mail addresses the part after the number."""
     dice = random.Random(3)  # the same in every run
     areas = (202, 212, 303, 312, 404, 415, 503, 617, 702, 808)
     return {
@@ -120,7 +120,7 @@ def specimens() -> dict[str, list[str]]:
 
 
 def pieces(shape: Shape, variant: int) -> list[str]:
-    """Text, slot, text, ..., text: the JSON body of one request."""
+    """Return the JSON body of one request as text, slot, text, ..., text."""
     sentences = random.Random(variant).sample(_SENTENCES, len(_SENTENCES))
     summary = _SUMMARY if shape.identifiers else "the transfer is confirmed"
     end = f"{shape.scenario} {ECHO_FROM} {summary} {ECHO_TO}"
@@ -137,12 +137,12 @@ def pieces(shape: Shape, variant: int) -> list[str]:
 
 
 def body(shape: Shape, number: int) -> bytes:
-    """The body of request `number`, as wrk sends it."""
+    """Return the body of request `number`, as wrk sends it."""
     return fill(pieces(shape, number % VARIANTS), number)[0]
 
 
 def fill(template: list[str], number: int) -> tuple[bytes, list[str]]:
-    """A body, and the identifiers in it."""
+    """Return a body and its identifiers."""
     values = specimens()
     out, used = [template[0]], []
     for place, kind in enumerate(template[1::2]):
@@ -154,7 +154,7 @@ def fill(template: list[str], number: int) -> tuple[bytes, list[str]]:
 
 
 def write_lua(shape: Shape, path: Path) -> None:
-    """What `load.lua` reads: the variants and the specimens."""
+    """Write the variants and specimens for `load.lua`."""
     variants = [pieces(shape, variant) for variant in range(VARIANTS)]
     lines = ["return { variants = {"]
     lines += ["{" + ",".join(_lua(piece) for piece in each) + "}," for each in variants]
@@ -180,6 +180,6 @@ def _lua(text: str) -> str:
 
 
 def _iban(account: str) -> str:
-    """A German IBAN, ISO 13616: check digits are 98 less the remainder by 97."""
+    """Return a German IBAN; ISO 13616: check digits = 98 - remainder modulo 97."""
     check = 98 - int(account + "131400") % 97  # D = 13, E = 14
     return f"DE{check:02}{account}"

@@ -1,4 +1,4 @@
-"""Does a gateway do the work at all? One request before anything is timed: what left, and what came back."""
+"""Sends one request before the measurements, to check tokenizing and restoring of a gateway."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import orjson
 from bench.traffic.prompts import ECHO_FROM, Shape, fill, pieces
 from bench.traffic.wrk import Target
 
-_NUMBER = 0xFFFF0000  # no load gets there
+_NUMBER = 0xFFFF0000  # outside the range of the loads
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Of the identifiers in one request."""
+    """Counts of the identifiers in one request."""
 
     identifiers: int
     left_in_clear: int
-    """Seen by the upstream."""
+    """Identifiers received by the upstream."""
     came_back: int
-    """Of those that the answer repeats."""
+    """Identifiers of the answer that were restored."""
 
 
 def try_out(target: Target, upstream_port: int, shape: Shape) -> Seen:
-    """Send one request.
+    """Send one request and count its identifiers.
 
     Raises:
-        RuntimeError: it is not answered.
+        RuntimeError: the status is not 200.
     """
     body, identifiers = fill(pieces(shape, 0), _NUMBER)
     status, answer = post(target, body)
@@ -45,7 +45,7 @@ def try_out(target: Target, upstream_port: int, shape: Shape) -> Seen:
 
 
 def post(target: Target, body: bytes) -> tuple[int, bytes]:
-    """Status and body of one request on a connection of its own."""
+    """Return status and body of one request on a new connection."""
     if target.is_tls:
         tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE  # the bench's own certificate, on loopback

@@ -1,9 +1,10 @@
-"""Memory over very many requests: resident size every 50,000, so that a leak shows as a slope.
+"""Resident memory over many requests, sampled every 50,000, so that a leak is visible as a slope.
 
     python -m bench.gateway --soak 1000000
 
-The count and the sizes are kept in build/bench/soak.json after every step, with the gateway's files beside it, so a run
-that was stopped goes on where it was; each start begins a line of its own, since a new process begins small.
+The count and the sizes are stored in build/bench/soak.json after every step, with the gateway's files in the same
+folder, so that an interrupted run can resume. Each start begins a new line, because a new process starts with little
+memory.
 """
 
 from __future__ import annotations

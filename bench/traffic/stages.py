@@ -1,12 +1,11 @@
-"""Where our own processor time goes: samples of a running gateway under load, by module and by function.
+"""CPU profile of a running gateway under load, by module and function.
 
     python -m bench.gateway --profile 2k3
 
-The gateway runs as it always does; a timer of processor time (ITIMER_PROF) interrupts its main thread every
-millisecond and notes the stack. Unlike a tracing profiler this slows nothing that is called often, so the shares are
-those of a real run. What C code takes stands with the Python function that called it. Time of other threads (vault,
-ledger) is printed beside it, by thread. The stacks go to build/bench/gateway.stacks, one line each with a count, as
-flame graph tools read them.
+A CPU timer (ITIMER_PROF) interrupts the gateway's main thread every millisecond and records the stack. A tracing
+profiler would slow frequent calls; sampling does not. Time in C code is attributed to the calling Python function. Time
+of other threads (vault, ledger) is printed by thread. The stacks are written to build/bench/gateway.stacks, one line
+each with a count, in the format of flame graph tools.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""A model server that costs next to nothing: one asyncio protocol on uvloop, for all contenders alike.
+"""Minimal model server for all contenders: one asyncio protocol on uvloop.
 
     python -m bench.traffic.upstream PORT
 
-It answers chat completions with what stands between `Summary:` and `END.` in the prompt, filled up to the size that the
-prompt's `Scenario:` asks for, whole or in that many events, each a write of its own; with no gap between them, each
-waits for a `GET /tick`. `GET /last` is the last body it got, so that the bench sees what left. It reads no more JSON
-than it must: bodies stay bytes.
+It answers chat completions with the text between `Summary:` and `END.` of the prompt, padded to the size in the
+prompt's `Scenario:`. The answer is one body, or the given number of events, each in a separate write. With a gap of 0,
+each event waits for a `GET /tick`. `GET /last` returns the last request body. Bodies are not parsed as JSON.
 """
 
 from __future__ import annotations
@@ -25,20 +24,22 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _FILL = "The payment will arrive on the next working day, and nothing has to be done by the customer. " * 200
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%b"
 _STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-_NO_SCENARIO = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"  # some gateway took it out: that is no answer
+_NO_SCENARIO = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"  # a gateway removed the scenario from the prompt
+)
 _MODELS = b'{"object":"list","data":[{"id":"bench","object":"model","created":0,"owned_by":"bench"}]}'
 _last = b""
 _waiting: list[Callable[[], None]] = []
 
 
 def answer_text(echo: str, size: int) -> str:
-    """What it says: the echo, filled up; a long answer names the identifiers again and again."""
+    """Return the answer: the echo, padded; a long answer repeats the identifiers."""
     content = " ".join([echo + " " + _FILL[:800]] * (size // 900)) if size > 2000 else echo
     return content + " " + _FILL[: max(0, size - len(content) - 1)]
 
 
 def pieces_of(content: str, chunks: int) -> list[str]:
-    """The content of each event."""
+    """Return the content of each event."""
     step = -(-len(content) // chunks)
     return [content[at : at + step] for at in range(0, len(content), step)]
 

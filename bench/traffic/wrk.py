@@ -38,7 +38,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Load:
-    """What came of it. Only answers with status 200 count."""
+    """Result of one load; only answers with status 200 count."""
 
     requests: int
     seconds: float
@@ -50,7 +50,7 @@ class Load:
 
     @property
     def requests_per_s(self) -> float:
-        """Answered, per second of wall time."""
+        """Answered requests per second of elapsed time."""
         return self.requests / self.seconds
 
 

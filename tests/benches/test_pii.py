@@ -62,7 +62,7 @@ def test_tokens_never_join_what_stands_beside_them() -> None:
 
 def test_hits_beside_every_span_are_false_and_words_are_counted() -> None:
     outcome = judge(document(TEXT, FIRST), replaced((0, 5), (9, 25), (30, 46)))
-    assert outcome.false_kinds == ["EMAIL", "EMAIL"]
+    assert outcome.false_types == ["EMAIL", "EMAIL"]
     assert (outcome.words, outcome.predicted_exact, outcome.over_masked) == (5, 1, 5 + 14)
 
 
