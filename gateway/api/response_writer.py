@@ -23,7 +23,7 @@ async def send_stream(send: Send, headers: Headers, reply: Reply, request_id: st
     assert not isinstance(stream, bytes)
     headers += _ids(request_id)
     try:
-        body, has_begun = ClientBody.behind(send), False
+        body, has_begun = ClientBody.of(send), False
         async for piece in stream.pieces(body):
             if not has_begun:
                 has_begun = True

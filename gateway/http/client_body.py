@@ -11,7 +11,7 @@ body that has arrived completely is read without `receive` in the same way.
 The fields of the cycle are private to uvicorn. Its version is pinned; see tests/gateway/test_uvicorn_internals.py.
 
     received_at_once(receive)             # the body, or None: await receive()
-    body = ClientBody.behind(send)        # None if another server runs the application
+    body = ClientBody.of(send)        # None if another server runs the application
     body.write(b"data: {}\\n\\n")           # True, or False: await send(...)
     written_at_once(send, 200, headers, b"{}")  # the same for a whole answer, head and body
 """
@@ -37,7 +37,7 @@ class ClientBody:
         self._cycle, self._flow, self._write_soon = cycle, cycle.flow, transport.write_soon
 
     @classmethod
-    def behind(cls, send: Send) -> Self | None:
+    def of(cls, send: Send) -> Self | None:
         """Return the body that `send` writes to."""
         cycle = getattr(send, "__self__", None)
         if not isinstance(cycle, RequestResponseCycle) or not isinstance(cycle.transport, ClientTransport):

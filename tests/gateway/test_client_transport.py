@@ -112,7 +112,7 @@ def served(app: Callable[[ClientBody, Send], Awaitable[None]], ask: Callable[[so
 
     async def answer(_scope: Any, receive: Any, send: Any) -> None:
         await receive()
-        body = ClientBody.behind(send)
+        body = ClientBody.of(send)
         assert body is not None
         assert body.begin(200, [], b"first")
         await app(body, send)

@@ -48,7 +48,7 @@ class Streams:
         first, second, last = b"data: 1\n\n", b"data: 22222222222222222\n\n", b"data: [DONE]\n\n"
         headers = [(b"content-type", b"text/event-stream")]
         if scope["path"] == "/at-once":
-            body = ClientBody.behind(send)
+            body = ClientBody.of(send)
             assert body is not None
             assert body.begin(200, headers, first)
             assert body.write(second)
