@@ -211,9 +211,9 @@ class Callers:
     async def _keep_fresh(self) -> None:
         while True:
             await asyncio.sleep(self._settings.access.reload_every_s)
-            await self.freshen()
+            await self.refresh()
 
-    async def freshen(self) -> None:
+    async def refresh(self) -> None:
         """Reload changed files, and refresh the keys of issuers when due."""
         if self._look() != self._seen:
             try:

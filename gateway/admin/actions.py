@@ -18,7 +18,7 @@ from ..audit.audit_log import AuditLog
 from ..telemetry import log
 from .status import Sources
 
-_MOST_TEXT = 20_000  # characters of an operator's answer
+_MAX_TEXT = 20_000  # characters of an operator's answer
 
 
 class NotDone(Exception):
@@ -124,8 +124,8 @@ class Actions:
         if not action.is_there(self._sources):
             raise KeyError(name)
         fields = {field: str(given.get(field, "")) for field in action.fields}
-        if any(len(value) > _MOST_TEXT for value in fields.values()):
-            raise NotDone(f"expected at most {_MOST_TEXT} characters, got more")
+        if any(len(value) > _MAX_TEXT for value in fields.values()):
+            raise NotDone(f"expected at most {_MAX_TEXT} characters, got more")
         recorded = {field: fields[field][:200] for field in action.recorded}
         await self._audit.admin(action=name, by=by, fields=recorded)
         await action.run(self._sources, fields, by.name)

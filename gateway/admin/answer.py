@@ -23,7 +23,7 @@ _EVERY_ANSWER = [
 
 
 @dataclass(frozen=True)
-class Asked:
+class AdminRequest:
     """One request."""
 
     method: str
@@ -61,14 +61,14 @@ class Asked:
         return self.headers.get(name)
 
     @property
-    def is_from_here(self) -> bool:
+    def is_same_site(self) -> bool:
         """False if the browser reports that another site made the request."""
         origin = self.header("origin")
         return origin is None or urlsplit(origin).netloc == self.header("host")
 
 
 @dataclass
-class Answer:
+class AdminResponse:
     """One response."""
 
     status: int
@@ -76,7 +76,7 @@ class Answer:
     content_type: str
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
 
-    def cookie(self, value: str) -> Answer:
+    def cookie(self, value: str) -> AdminResponse:
         """Return the same response with a cookie."""
         self.headers.append((b"set-cookie", value.encode("latin-1")))
         return self
@@ -93,19 +93,19 @@ class Answer:
         await send({"type": "http.response.body", "body": self.body})
 
 
-def page(status: int, text: str) -> Answer:
+def page(status: int, text: str) -> AdminResponse:
     """Return an HTML response."""
-    return Answer(status, text.encode(), "text/html; charset=utf-8")
+    return AdminResponse(status, text.encode(), "text/html; charset=utf-8")
 
 
-def plain(status: int, text: str) -> Answer:
+def plain(status: int, text: str) -> AdminResponse:
     """Return a plain-text response."""
-    return Answer(status, text.encode(), "text/plain; charset=utf-8")
+    return AdminResponse(status, text.encode(), "text/plain; charset=utf-8")
 
 
-def redirect(path: str) -> Answer:
+def redirect(path: str) -> AdminResponse:
     """Return a redirect."""
-    return Answer(303, b"", "text/plain; charset=utf-8", [(b"location", path.encode())])
+    return AdminResponse(303, b"", "text/plain; charset=utf-8", [(b"location", path.encode())])
 
 
 def _json_fields(body: bytes) -> dict[str, str]:

@@ -32,7 +32,7 @@ from ..pipeline.readiness import NOT_READY
 from ..telemetry import log
 from ..telemetry.metrics.exposition import exposition
 from .actions import ACTIONS, Actions, NotDone
-from .answer import Answer, Asked, page, plain, redirect
+from .answer import AdminRequest, AdminResponse, page, plain, redirect
 from .page import Pages
 from .session import COOKIE, Sealer, Session
 from .status import Sources, gather
@@ -57,7 +57,7 @@ class AdminApp:
         self._session_s = session_s
         self._is_encrypted = is_encrypted
         self._pages = Pages()
-        self._paths: Mapping[tuple[str, str], Callable[[Asked], Awaitable[Answer]]] = {
+        self._paths: Mapping[tuple[str, str], Callable[[AdminRequest], Awaitable[AdminResponse]]] = {
             ("GET", "/"): self._page,
             ("GET", "/main"): self._main,
             ("POST", "/login"): self._login,
@@ -73,8 +73,8 @@ class AdminApp:
         if scope["type"] != "http":
             return
         try:
-            asked = await Asked.read(scope, receive, at_most=_MAX_BODY_BYTES)
-            answer = await self._answer(asked)
+            request = await AdminRequest.read(scope, receive, at_most=_MAX_BODY_BYTES)
+            answer = await self._answer(request)
         except ValueError:
             answer = plain(400, "the request is too large or malformed\n")
         except Exception as error:  # noqa: BLE001 - last error handler; the message may contain any text
@@ -82,79 +82,79 @@ class AdminApp:
             answer = plain(500, "internal error; see the gateway log\n")
         await answer.send(send, policy=self._pages.policy)
 
-    async def _answer(self, asked: Asked) -> Answer:
-        method = "GET" if asked.method == "HEAD" else asked.method
-        handler = self._paths.get((method, asked.path))
-        if handler is None and method == "POST" and asked.path.startswith("/actions/"):
+    async def _answer(self, request: AdminRequest) -> AdminResponse:
+        method = "GET" if request.method == "HEAD" else request.method
+        handler = self._paths.get((method, request.path))
+        if handler is None and method == "POST" and request.path.startswith("/actions/"):
             handler = self._act
-        if handler is None and method == "GET" and asked.path.startswith((_HANDOFF, _API_HANDOFF)):
+        if handler is None and method == "GET" and request.path.startswith((_HANDOFF, _API_HANDOFF)):
             handler = self._handoff
         if handler is None:
             return plain(404, "no such path\n")
-        return await handler(asked)
+        return await handler(request)
 
-    async def _operator(self, asked: Asked) -> Principal | None:
+    async def _operator(self, request: AdminRequest) -> Principal | None:
         """Return the admin of the request; None if it has no valid credential of one."""
         callers = self._sources.callers()
-        credential, peer = bearer(asked.header("authorization")), asked.peer
+        credential, peer = bearer(request.header("authorization")), request.peer
         if credential is not None or peer is not None:
-            caller = await callers.identify(credential, peer)
-            if caller is not None and caller.is_admin:
-                return caller
+            principal = await callers.identify(credential, peer)
+            if principal is not None and principal.is_admin:
+                return principal
             if credential is not None:
                 return None
-        session = self._session(asked)
+        session = self._session(request)
         return callers.admin(session.name, session.key_id, session.method) if session is not None else None
 
-    def _session(self, asked: Asked) -> Session | None:
+    def _session(self, request: AdminRequest) -> Session | None:
         try:
-            cookie = SimpleCookie(asked.header("cookie") or "").get(COOKIE)
+            cookie = SimpleCookie(request.header("cookie") or "").get(COOKIE)
         except CookieError:
             return None
         return self._sealer.read(cookie.value, now=time.time()) if cookie is not None else None
 
-    def _is_meant(self, asked: Asked, operator: Principal) -> bool:
+    def _is_intended(self, request: AdminRequest, operator: Principal) -> bool:
         """Return whether the operator intended the request, so that another site cannot trigger it."""
-        if bearer(asked.header("authorization")) is not None:
+        if bearer(request.header("authorization")) is not None:
             return True
-        token = asked.fields.get("form_token", "") or asked.header("x-sovctl-form-token") or ""
+        token = request.fields.get("form_token", "") or request.header("x-sovctl-form-token") or ""
         return self._sealer.is_form_token(operator.name, operator.key_id, token)
 
-    async def _page(self, asked: Asked) -> Answer:
-        operator = await self._operator(asked)
+    async def _page(self, request: AdminRequest) -> AdminResponse:
+        operator = await self._operator(request)
         if operator is None:
             return page(401, self._pages.login(site=self._sources.settings().site, is_refused=False))
-        done = dict(parse_qsl(asked.query)).get("done", "")
+        done = dict(parse_qsl(request.query)).get("done", "")
         return await self._drawn(operator, told=ACTIONS[done].done if done in ACTIONS else "")
 
-    async def _drawn(self, operator: Principal, *, told: str, status_code: int = 200) -> Answer:
+    async def _drawn(self, operator: Principal, *, told: str, status_code: int = 200) -> AdminResponse:
         status = await gather(self._sources, now=time.time())
         token = self._sealer.form_token(operator.name, operator.key_id)
         names = self._actions.names()
         text = self._pages.page(status, actions=names, form_token=token, operator=operator.name, told=told)
         return page(status_code, text)
 
-    async def _main(self, asked: Asked) -> Answer:
-        operator = await self._operator(asked)
+    async def _main(self, request: AdminRequest) -> AdminResponse:
+        operator = await self._operator(request)
         if operator is None:
             return plain(401, "log in again\n")
         status = await gather(self._sources, now=time.time())
         token = self._sealer.form_token(operator.name, operator.key_id)
         return page(200, self._pages.main(status, actions=self._actions.names(), form_token=token))
 
-    async def _login(self, asked: Asked) -> Answer:
-        caller = await self._sources.callers().identify(asked.fields.get("key", "").strip(), asked.peer)
-        if caller is None or not caller.is_admin or not asked.is_from_here:
+    async def _login(self, request: AdminRequest) -> AdminResponse:
+        principal = await self._sources.callers().identify(request.fields.get("key", "").strip(), request.peer)
+        if principal is None or not principal.is_admin or not request.is_same_site:
             log.event("login refused", level=30)
             return page(401, self._pages.login(site=self._sources.settings().site, is_refused=True))
-        lasts_s = min(self._session_s, _TOKEN_SESSION_S) if caller.method is Method.TOKEN else self._session_s
-        session = Session(caller.name, caller.key_id, caller.method, time.time() + lasts_s)
-        log.event("operator logged in", client=caller.name, key_id=caller.key_id)
+        lasts_s = min(self._session_s, _TOKEN_SESSION_S) if principal.method is Method.TOKEN else self._session_s
+        session = Session(principal.name, principal.key_id, principal.method, time.time() + lasts_s)
+        log.event("operator logged in", client=principal.name, key_id=principal.key_id)
         return redirect("./").cookie(self._cookie(self._sealer.session(session), lasts_s))
 
-    async def _logout(self, asked: Asked) -> Answer:
-        operator = await self._operator(asked)
-        if operator is not None and not self._is_meant(asked, operator):
+    async def _logout(self, request: AdminRequest) -> AdminResponse:
+        operator = await self._operator(request)
+        if operator is not None and not self._is_intended(request, operator):
             return plain(403, "the form token is invalid; reload the page\n")
         return redirect("./").cookie(self._cookie("", 0))
 
@@ -162,68 +162,68 @@ class AdminApp:
         secure = "; Secure" if self._is_encrypted else ""
         return f"{COOKIE}={value}; Path=/; Max-Age={lasts_s}; HttpOnly; SameSite=Strict{secure}"
 
-    async def _status(self, asked: Asked) -> Answer:
-        if await self._operator(asked) is None:
+    async def _status(self, request: AdminRequest) -> AdminResponse:
+        if await self._operator(request) is None:
             return plain(401, "expected `Authorization: Bearer` with the key of an admin\n")
-        return Answer(200, orjson.dumps(await gather(self._sources, now=time.time())), "application/json")
+        return AdminResponse(200, orjson.dumps(await gather(self._sources, now=time.time())), "application/json")
 
-    async def _handoff(self, asked: Asked) -> Answer:
-        operator = await self._operator(asked)
-        is_page = asked.path.startswith(_HANDOFF)
+    async def _handoff(self, request: AdminRequest) -> AdminResponse:
+        operator = await self._operator(request)
+        is_page = request.path.startswith(_HANDOFF)
         if operator is None:
             return redirect("../") if is_page else plain(401, "expected `Authorization: Bearer` with an admin's key\n")
         try:
-            case = await self._actions.read(asked.path.rpartition("/")[2], by=operator)
+            case = await self._actions.read(request.path.rpartition("/")[2], by=operator)
         except (Refused, SovctlError) as error:
             log.event("hand-off not shown", level=40, error=error)
             return plain(503, "the hand-off is unreadable, or the access cannot be recorded; it is not shown\n")
         if case is None:
             return plain(404, "no such hand-off: it may have expired\n")
         if not is_page:
-            return Answer(200, orjson.dumps(case), "application/json")
+            return AdminResponse(200, orjson.dumps(case), "application/json")
         token = self._sealer.form_token(operator.name, operator.key_id)
         site = self._sources.settings().site
         return page(200, self._pages.handoff(case, site=site, form_token=token, operator=operator.name))
 
-    async def _act(self, asked: Asked) -> Answer:
-        operator = await self._operator(asked)
+    async def _act(self, request: AdminRequest) -> AdminResponse:
+        operator = await self._operator(request)
         if operator is None:
             return plain(401, "an admin's key is required\n")
-        if not self._is_meant(asked, operator):
+        if not self._is_intended(request, operator):
             return plain(403, "send the page's form token, or a key in `Authorization`\n")
-        name = asked.path.removeprefix("/actions/")
+        name = request.path.removeprefix("/actions/")
         try:
-            await self._actions.run(name, asked.fields, by=operator)
+            await self._actions.run(name, request.fields, by=operator)
         except KeyError:
             return plain(404, "no such action\n")
         except NotDone as error:
             log.event("action not done", level=30, action=name, client=operator.name)
             return (
                 plain(409, f"{error}\n")
-                if asked.is_json
+                if request.is_json
                 else await self._drawn(operator, told=str(error), status_code=409)
             )
         except Refused:
             return plain(503, "the action could not be recorded in the ledger; it was not carried out\n")
         log.event("action done", action=name, client=operator.name)
-        if asked.is_json:
-            return Answer(200, orjson.dumps({"done": name, "message": ACTIONS[name].done}), "application/json")
+        if request.is_json:
+            return AdminResponse(200, orjson.dumps({"done": name, "message": ACTIONS[name].done}), "application/json")
         return redirect(f"../?done={name}")
 
-    async def _healthz(self, _asked: Asked) -> Answer:
-        return Answer(200, b'{"status":"ok"}', "application/json")
+    async def _healthz(self, _asked: AdminRequest) -> AdminResponse:
+        return AdminResponse(200, b'{"status":"ok"}', "application/json")
 
-    async def _readyz(self, _asked: Asked) -> Answer:
+    async def _readyz(self, _asked: AdminRequest) -> AdminResponse:
         wrong = await self._sources.wrong()
         is_ready = NOT_READY.isdisjoint(wrong)
         body = orjson.dumps({"ready": is_ready, "wrong": dict(wrong)})
-        return Answer(200 if is_ready else 503, body, "application/json")
+        return AdminResponse(200 if is_ready else 503, body, "application/json")
 
-    async def _metrics(self, asked: Asked) -> Answer:
-        content_type, body = exposition(self._sources.metrics(), accept=asked.header("accept") or "")
-        return Answer(200, body, content_type)
+    async def _metrics(self, request: AdminRequest) -> AdminResponse:
+        content_type, body = exposition(self._sources.metrics(), accept=request.header("accept") or "")
+        return AdminResponse(200, body, content_type)
 
-    async def _jwks(self, _asked: Asked) -> Answer:
+    async def _jwks(self, _asked: AdminRequest) -> AdminResponse:
         if self._sources.jwks is None:
             return plain(404, "access.principal_key_files is not set\n")
-        return Answer(200, orjson.dumps(self._sources.jwks), "application/jwk-set+json")
+        return AdminResponse(200, orjson.dumps(self._sources.jwks), "application/jwk-set+json")

@@ -25,7 +25,7 @@ from .decisions import recent
 from .figures import answered_by_route, by_label, figures
 from .pools import upstreams
 
-_MOST_DECISIONS = 50
+_MAX_DECISIONS = 50
 
 
 class Handoffs(Protocol):
@@ -75,7 +75,7 @@ async def gather(sources: Sources, *, now: float) -> dict[str, Any]:
     """
     settings, wrong = sources.settings(), dict(await sources.wrong())
     metrics, workers = sources.metrics(), sources.board.workers()
-    decisions = await asyncio.to_thread(recent, sources.ledger, most=_MOST_DECISIONS)
+    decisions = await asyncio.to_thread(recent, sources.ledger, most=_MAX_DECISIONS)
     return {
         "site": settings.site,
         "version": sources.version,

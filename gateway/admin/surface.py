@@ -30,7 +30,7 @@ from .status import Handoffs, Sources
 
 
 @dataclass
-class Shown:
+class AdminComponents:
     """The components of a running gateway that operators see."""
 
     settings: Callable[[], GatewaySettings]
@@ -48,7 +48,7 @@ class Shown:
 
 
 @asynccontextmanager
-async def admin_surface(listen: AdminListen, shown: Shown, *, key: bytes) -> AsyncIterator[None]:
+async def admin_surface(listen: AdminListen, shown: AdminComponents, *, key: bytes) -> AsyncIterator[None]:
     """Serve operators until the end of this context.
 
     Args:

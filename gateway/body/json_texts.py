@@ -30,7 +30,7 @@ JSON = "$json"
 _JSON_FIELD = "arguments"  # of a tool call: the text of a JSON document in every API
 _FILE_FIELDS = frozenset({"file_data", "data"})
 _WORD_FIELDS = frozenset({"role", "type"})
-_NUMBER_WORTH_A_LOOK = 10**6  # seven digits, as many as the shortest phone number
+_MIN_NUMBER = 10**6  # seven digits, as many as the shortest phone number
 _ODD_KEY = re.compile(r"[^A-Za-z_$.-]")  # names of fields have no other characters; other keys may be identifiers
 # Most common keys: the lookup takes a tenth of the regular expression's time.
 _PLAIN_KEYS = frozenset({"content", "max_tokens", "messages", "model", "name", "role", "stream", "text", "type"})
@@ -157,7 +157,7 @@ def _gather(holder: Any, path: Path, leaves: JsonTexts, document: Document | Non
             if kind is dict and not is_object:
                 leaves.objects.append((below, item))
             _gather(item, below, leaves, document, depth_left - 1)
-        elif (kind is int or kind is float) and not -_NUMBER_WORTH_A_LOOK < item < _NUMBER_WORTH_A_LOOK:
+        elif (kind is int or kind is float) and not -_MIN_NUMBER < item < _MIN_NUMBER:
             leaves.numbers.append(JsonText(holder, place, (*path, place), str(item), item, document))
 
 

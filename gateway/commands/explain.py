@@ -42,7 +42,7 @@ from ..telemetry.metrics import Metrics
 from ..tokens.keys import TokenKeys
 from ..upstream.server_choice import FINE
 
-ANYONE = Principal("anyone", "", Method.API_KEY, "")
+UNKNOWN_CLIENT = Principal("anyone", "", Method.API_KEY, "")
 """Principal without a client: no tenant that a policy names, no limits of its own."""
 
 
@@ -51,7 +51,7 @@ def explain(settings: GatewaySettings, request: Path, *, client: str | None = No
 
     Args:
         request: `-` for standard input.
-        client: name of the client in the clients file; None: `ANYONE`.
+        client: name of the client in the clients file; None: `UNKNOWN_CLIENT`.
         path: path of the request.
 
     Raises:
@@ -67,7 +67,7 @@ def explain(settings: GatewaySettings, request: Path, *, client: str | None = No
     if settings.route(body["model"]) is None:
         models = ", ".join(route.model for route in settings.routes)
         raise InputError(f"expected `model` to be one of {models}, got another", where=str(request))
-    caller = ANYONE if client is None else _caller(settings, client)
+    caller = UNKNOWN_CLIENT if client is None else _caller(settings, client)
     return asyncio.run(_explain(settings, surface, caller, raw))
 
 

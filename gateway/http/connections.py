@@ -7,7 +7,7 @@ that a request costs a few assignments and no timer:
 
     its first byte         `timeout_keep_alive` of uvicorn; the same between two requests
     the head               `listen.head_timeout_s` from its first byte; at most `listen.max_head_bytes`, or 431
-    the body               `listen.body_timeout_s` without a byte, or fewer than `_LEAST_BYTES_PER_S`; then 408
+    the body               `listen.body_timeout_s` without a byte, or fewer than `_MIN_BYTES_PER_S`; then 408
     a client that does not read     `listen.write_timeout_s` from the moment its buffers were full; then closed
     an idle client during shutdown  three seconds since its last answer
 
@@ -39,17 +39,17 @@ from .client_transport import ClientTransport, Turn
 
 LEFT = "sovctl.left"
 """Key in `scope["state"]` of a function that is called if the client disconnects before the end of its answer."""
-_LOOK_EVERY_S = 1.0
-_FAREWELL_S = 3.0  # time for the client to read what uvloop still holds of an answer, at most 64 KiB
-_LEAST_BYTES_PER_S = 500  # Apache httpd 2.4, mod_reqtimeout: MinRate of its default, header=20-40 body=20
+_CHECK_EVERY_S = 1.0
+_CLOSE_GRACE_S = 3.0  # time for the client to read what uvloop still holds of an answer, at most 64 KiB
+_MIN_BYTES_PER_S = 500  # Apache httpd 2.4, mod_reqtimeout: MinRate of its default, header=20-40 body=20
 _FRAMING = 8  # framing around each byte of a body in chunks of one byte: its length and two line ends
-_NOWHERE: Any = deque(maxlen=0)
+_DISCARD: Any = deque(maxlen=0)
 _HEAD = (
     b"HTTP/1.1 %d %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\nx-sovctl-request-id: %b\r\n"
     b"connection: close\r\n\r\n"
 )
 _REASONS = {400: b"Bad Request", 408: b"Request Timeout", 431: b"Request Header Fields Too Large"}
-_OF_AN_UPGRADE = frozenset({b"connection", b"upgrade", b"http2-settings"})
+_UPGRADE_HEADERS = frozenset({b"connection", b"upgrade", b"http2-settings"})
 
 
 class DeadlineProtocol(HttpToolsProtocol):
@@ -71,8 +71,8 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._body_bytes = 0
         self._full_since = inf
         self._is_over = self._is_leaving = False
-        if type(self) not in _LOOKING:
-            self._look_later()
+        if type(self) not in _SCHEDULED:
+            self._schedule_check()
 
     def eof_received(self) -> None:
         """Flush delayed writes; the connection closes because the client sends no more."""
@@ -125,7 +125,7 @@ class DeadlineProtocol(HttpToolsProtocol):
             raise httptools.HttpParserInvalidMethodError
         headers = self.scope["headers"]
         options = b",".join(value for name, value in headers if name == b"connection").lower()
-        lines = [b"%b: %b\r\n" % header for header in headers if header[0] not in _OF_AN_UPGRADE]
+        lines = [b"%b: %b\r\n" % header for header in headers if header[0] not in _UPGRADE_HEADERS]
         if b"close" in [option.strip() for option in options.split(b",")]:
             lines.append(b"connection: close\r\n")
         version = self.parser.get_http_version().encode()
@@ -144,13 +144,13 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._is_in_head = False
         self._expires_at = self.loop.time() + self.body_timeout_s
         super().on_headers_complete()
-        self.headers = _NOWHERE  # trailers
+        self.headers = _DISCARD  # trailers
 
     def on_body(self, body: bytes) -> None:
         """Extend the deadline in proportion to the received bytes, unless the answer is complete."""
         self._body_bytes += len(body)
         if not self.cycle.response_complete:
-            more = self._expires_at + len(body) / _LEAST_BYTES_PER_S
+            more = self._expires_at + len(body) / _MIN_BYTES_PER_S
             self._expires_at = min(more, self.loop.time() + self.body_timeout_s)
         super().on_body(body)
 
@@ -178,10 +178,10 @@ class DeadlineProtocol(HttpToolsProtocol):
         super().shutdown()
 
     def _has_idled(self, now: float) -> bool:
-        """Return whether the client had no request in progress and no unread answer for `_FAREWELL_S`."""
+        """Return whether the client had no request in progress and no unread answer for `_CLOSE_GRACE_S`."""
         is_answered = self.cycle is None or self.cycle.response_complete
         since = self._expires_at - self.timeout_keep_alive
-        return is_answered and not self._is_in_head and self._full_since is inf and since + _FAREWELL_S < now
+        return is_answered and not self._is_in_head and self._full_since is inf and since + _CLOSE_GRACE_S < now
 
     def _end_of_idling(self) -> float:
         return self.loop.time() + self.timeout_keep_alive
@@ -196,19 +196,19 @@ class DeadlineProtocol(HttpToolsProtocol):
         self._full_since = inf
         super().resume_writing()
 
-    def _look_later(self) -> None:
-        _LOOKING.add(type(self))
-        self.loop.call_later(_LOOK_EVERY_S, self._look)
+    def _schedule_check(self) -> None:
+        _SCHEDULED.add(type(self))
+        self.loop.call_later(_CHECK_EVERY_S, self._check_deadlines)
 
-    def _look(self) -> None:
+    def _check_deadlines(self) -> None:
         """Close every connection past its deadline."""
         now = self.loop.time()
         for connection in list(self.connections):
             if isinstance(connection, DeadlineProtocol):
                 connection._end_if_late(now)
-        _LOOKING.discard(type(self))
+        _SCHEDULED.discard(type(self))
         if self.connections:
-            self._look_later()
+            self._schedule_check()
 
     def _end_if_late(self, now: float) -> None:
         if self._is_over:
@@ -235,7 +235,7 @@ class DeadlineProtocol(HttpToolsProtocol):
         self.transport.close()
 
 
-_LOOKING: set[type[DeadlineProtocol]] = set()
+_SCHEDULED: set[type[DeadlineProtocol]] = set()
 """Classes, one per server, with a scheduled deadline check. Not an attribute of the class, because changing a class
 invalidates the attribute caches of all its users."""
 

@@ -54,7 +54,7 @@ from ..upstream import Upstream
 from ..vault import Vault, load_keks, open_vault
 from .reload import InForce, Reloader
 
-_LOOK_FOR_ERASURES_EVERY_S = 1.0  # one index lookup; an operator who erases waits for it
+_CHECK_ERASURES_EVERY_S = 1.0  # one index lookup; an operator who erases waits for it
 # Allocations before the garbage collector scans new objects. Requests leave almost no cyclic garbage, and each scan
 # during a request is wasted: a request allocates more than CPython's default of 700 (3.11, 2026-11).
 _YOUNG_OBJECTS = 10_000
@@ -167,7 +167,7 @@ class Components:
         settings = self.settings
         await self._in_force.callers.__aenter__()
         stack.push_async_callback(self._close_callers)
-        await self._in_force.callers.freshen()  # the supervisor loaded the data of a restarted worker long ago
+        await self._in_force.callers.refresh()  # the supervisor loaded the data of a restarted worker long ago
         sink = await self._open_sink(stack)
         vault = await open_vault(settings.vault, self._keks, disk_timeout_s=settings.disk_timeout_s)
         stack.push_async_callback(vault.close)
@@ -230,9 +230,9 @@ class Components:
     async def _open_admin(
         self, stack: AsyncExitStack, listen: AdminListen, opened: _Opened, context: AppContext
     ) -> None:
-        from ..admin.surface import Shown, admin_surface  # imported on use: it takes 0.1 s of the start
+        from ..admin.surface import AdminComponents, admin_surface  # imported on use: it takes 0.1 s of the start
 
-        shown = Shown(
+        shown = AdminComponents(
             settings=lambda: context.service.settings,
             callers=lambda: context.callers,
             metrics=context.metrics,
@@ -385,7 +385,7 @@ async def _purge(vault: Vault) -> None:
 
 async def _record_erasures(vault: Vault, audit: AuditLog) -> None:
     while True:
-        await asyncio.sleep(_LOOK_FOR_ERASURES_EVERY_S)
+        await asyncio.sleep(_CHECK_ERASURES_EVERY_S)
         # `/readyz` reports problems of vault or ledger; an erasure waits for them.
         with contextlib.suppress(SovctlError, Refused):
             if count := await vault.record_erasures(audit.erased):

@@ -43,7 +43,7 @@ LIVE = ("clients_file", "access", "quota", "routes", "policy", "detect", "restor
 """Keys of gateway.yaml that can change during operation; other keys need a restart."""
 
 _CALLERS = ("clients_file", "access")
-_LOOK_EVERY_S = 1.0  # a few `stat` calls, about 10 us; SIGHUP reloads immediately
+_CHECK_EVERY_S = 1.0  # a few `stat` calls, about 10 us; SIGHUP reloads immediately
 
 Stamp = dict[Path, tuple[int, int, int] | None]
 """Modification time, size and inode of each file; None if absent."""
@@ -119,14 +119,14 @@ class Reloader:
         seen = self._read
         while True:
             try:
-                await asyncio.wait_for(self._hung_up.wait(), _LOOK_EVERY_S)
+                await asyncio.wait_for(self._hung_up.wait(), _CHECK_EVERY_S)
             except TimeoutError:
                 before, seen = seen, _stamp(self._read)
                 if seen == self._read or seen != before:
                     continue
             else:
                 self._hung_up.clear()
-                await self._in_force.callers.freshen()
+                await self._in_force.callers.refresh()
             await self.reload()
 
     async def reload(self, *, is_start: bool = False) -> bool:

@@ -33,11 +33,11 @@ from ..telemetry import log
 
 _SIGN_AFTER_S = 1.0  # without requests, as in `ledger.group`
 _RESTART_AFTER_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # increasing delays for a worker that keeps ending
-_STEADY_S = 60.0  # after this time a worker's earlier failures are forgotten
+_STABLE_AFTER_S = 60.0  # after this time a worker's earlier failures are forgotten
 _KILL_AFTER_S = 5.0  # in addition to `limits.drain_s`, which a worker observes itself
 
 _HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
-_HOPELESS = frozenset({ExitCode.BAD_INPUT, ExitCode.BUSY, ExitCode.MISSING})
+_FINAL_EXIT_CODES = frozenset({ExitCode.BAD_INPUT, ExitCode.BUSY, ExitCode.MISSING})
 """Exit codes of a first start that would recur, so the worker is not restarted."""
 
 Worker = Callable[[socket.socket, socket.socket], None]
@@ -186,11 +186,11 @@ class Supervisor:
             if self._is_stopping:
                 continue
             lived_s, code = time.monotonic() - place.started, os.waitstatus_to_exitcode(status)
-            if code in _HOPELESS and not place.deaths and lived_s < _STEADY_S:
+            if code in _FINAL_EXIT_CODES and not place.deaths and lived_s < _STABLE_AFTER_S:
                 self._failed_code = code
                 self._stop()
                 continue
-            place.deaths = 1 if lived_s >= _STEADY_S else place.deaths + 1
+            place.deaths = 1 if lived_s >= _STABLE_AFTER_S else place.deaths + 1
             delay_s = _RESTART_AFTER_S[min(place.deaths, len(_RESTART_AFTER_S)) - 1]
             place.restart_at = time.monotonic() + delay_s
             if delay_s:

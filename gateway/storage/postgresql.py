@@ -27,7 +27,7 @@ from .errors import StorageFailed
 
 _Result = TypeVar("_Result")
 _RETRY_AFTER_S = 1.0  # between two attempts to connect
-_MOST_ATTEMPTS = 3
+_MAX_ATTEMPTS = 3
 _GRACE_S = 1.0  # the server's own timeout ends first and reports the cause
 # asyncpg raises InternalClientError if a connection breaks during certain operations.
 _BROKEN = (
@@ -131,13 +131,13 @@ class PostgresqlLink:
             StorageFailed: `failure`.
         """
         async with self._lock:
-            for attempt in range(_MOST_ATTEMPTS):
+            for attempt in range(_MAX_ATTEMPTS):
                 is_fresh = self._connection is None or self._connection.is_closed()
                 connection = await self._connected()
                 try:
                     return await use(connection)
                 except (asyncpg.DeadlockDetectedError, asyncpg.SerializationError) as error:
-                    if attempt + 1 == _MOST_ATTEMPTS:
+                    if attempt + 1 == _MAX_ATTEMPTS:
                         raise self._failed(error) from error
                 except _BROKEN as error:
                     self._drop()

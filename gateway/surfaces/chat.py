@@ -29,7 +29,7 @@ FIELDS = Fields(
 )
 
 _NOT_PROSE = frozenset({"role", "type", "id", "tool_call_id", "name"})
-_MOST_CHOICES = 128  # OpenAI's limit (API reference, "n"; read 2026-11)
+_MAX_CHOICES = 128  # OpenAI's limit (API reference, "n"; read 2026-11)
 _SPEAKERS = frozenset({"user", "assistant", "system", "developer"})
 
 # Content part types of OpenAI and vLLM.
@@ -132,7 +132,7 @@ class ChatBatch(ChatCompletions):
 def choices_in(body: Mapping[str, Any]) -> int:
     """Return the number of requested choices."""
     asked = body.get("n")
-    return asked if isinstance(asked, int) and 1 <= asked <= _MOST_CHOICES else 1
+    return asked if isinstance(asked, int) and 1 <= asked <= _MAX_CHOICES else 1
 
 
 def asks_for_json(body: Mapping[str, Any]) -> bool:

@@ -62,7 +62,7 @@ ATTRIBUTES: Mapping[str, type] = {
 
 _WORD = re.compile(r"[A-Za-z0-9._:/@-]{1,200}")
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")  # W3C Trace Context 1, 3.2.2
-_MOST_WAITING = 4096  # spans, about 4 MB: 680 sampled requests with 6 spans each
+_MAX_WAITING = 4096  # spans, about 4 MB: 680 sampled requests with 6 spans each
 _BATCH = 512
 _SEND_EVERY_S = 1.0
 _TIMEOUT_S = 5.0
@@ -87,7 +87,7 @@ class Tracing:
         self._limit = int(settings.sample_ratio * 2**56)
         self._processor = BatchSpanProcessor(
             _sending(settings),
-            max_queue_size=_MOST_WAITING,
+            max_queue_size=_MAX_WAITING,
             max_export_batch_size=_BATCH,
             schedule_delay_millis=_SEND_EVERY_S * 1000,
         )

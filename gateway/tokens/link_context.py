@@ -28,15 +28,15 @@ _WORDS = ("https?:", "ftps?:", "wss?:", "file:", "data:", "javascript:", r"www\.
 _BEGUN = (f"{first}(?i:{word[1:]})" for word in _WORDS for first in (word[0], word[0].upper()))
 _OPENER = re.compile("|".join((*_BEGUN, "//", r"\\\\", r"\]\(")))
 _SCHEMES = ("http", "https", "ftp", "ftps", "ws", "wss", "file", "data", "javascript")
-_LONGEST_SCHEME = max(map(len, _SCHEMES))
-_LONGEST_OPENER = 12  # characters: a quote and `javascript:`
+_MAX_SCHEME = max(map(len, _SCHEMES))
+_MAX_OPENER = 12  # characters: a quote and `javascript:`
 _TARGET = "]("
 # At any depth of JSON in JSON. The bounds keep matching linear; deeper nesting does not occur in practice.
 _ESCAPE = re.compile(r"\\{1,16}(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([/:.()\[\]<>\"']))")
 _ESCAPE_BEGUN = re.compile(r"\\{1,16}(?:u[0-9A-Fa-f]{0,3}|x[0-9A-Fa-f]?)?\Z")
 _END = re.compile(r"""[\s<>"]""")
 _HOST = re.compile(r"https://([a-z0-9.-]{1,253})(?::[0-9]{1,5})?[/?#]", re.IGNORECASE)
-_LONGEST_HOST = 272  # characters, including delimiters
+_MAX_HOST = 272  # characters, including delimiters
 _QUOTED_END = {'"': re.compile('"'), "'": re.compile("'"), "<": re.compile(">")}
 
 
@@ -47,7 +47,7 @@ def has_link_hint(text: str) -> bool:
         return True
     colon = text.find(":")
     while colon >= 0:
-        if text[max(0, colon - _LONGEST_SCHEME) : colon].lower().endswith(_SCHEMES):
+        if text[max(0, colon - _MAX_SCHEME) : colon].lower().endswith(_SCHEMES):
             return True
         colon = text.find(":", colon + 1)
     return "." in text and "www." in text.lower()
@@ -70,7 +70,7 @@ class _PlainLinkContext:
     def feed(self, text: str) -> None:
         """Add plain text."""
         if self._end is None and not has_link_hint(seen := self._tail + text):
-            self._tail = seen[-_LONGEST_OPENER:]
+            self._tail = seen[-_MAX_OPENER:]
             self._at += len(text)
             return
         position = 0
@@ -113,7 +113,7 @@ class _PlainLinkContext:
     def _enter(self, text: str, position: int) -> int:
         """Read until a link begins; return the position after the text read."""
         tail = self._tail
-        match = _OPENER.search(tail + text[position : position + _LONGEST_OPENER]) if tail else None
+        match = _OPENER.search(tail + text[position : position + _MAX_OPENER]) if tail else None
         if match is not None and match.start() < len(tail):
             start, end = position + match.start() - len(tail), position + match.end() - len(tail)
             before = match.string[: match.start()]
@@ -121,7 +121,7 @@ class _PlainLinkContext:
             start, end = match.span()
             before = text[position:start] or tail
         else:
-            self._tail = (tail + text[position:])[-_LONGEST_OPENER:]
+            self._tail = (tail + text[position:])[-_MAX_OPENER:]
             self._at += len(text) - position
             return len(text)
         self._is_bare_target = match.group() == _TARGET
@@ -137,8 +137,8 @@ class _PlainLinkContext:
         assert self._end is not None
         self._is_bare_target = False
         match = self._end.search(text, position)
-        if self._hosts and len(self._link) < _LONGEST_HOST:
-            self._link += text[position : match.start() if match is not None else position + _LONGEST_HOST]
+        if self._hosts and len(self._link) < _MAX_HOST:
+            self._link += text[position : match.start() if match is not None else position + _MAX_HOST]
         if match is None:
             self._at += len(text) - position
             return len(text)

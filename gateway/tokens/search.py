@@ -32,8 +32,8 @@ _ESCAPED_ID = re.compile(rf"(?:_|{_ESCAPED})({_BODY}{{{ID_CHARACTERS}}})")
 _BARE_END = re.compile("[^A-Za-z0-9]")
 _BARE_BEGUN = re.compile(rf"_({_BODY}{{0,{ID_CHARACTERS}}})\Z")
 _WORD = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"  # after a backslash the letter is a JSON escape and not part of the word
-_LONGEST_LABEL = max(map(len, LABELS)) + 16  # characters, with the longest spelling of each underscore
-_LONGEST_BEGUN = _LONGEST_LABEL + 9 + ID_CHARACTERS
+_MAX_LABEL = max(map(len, LABELS)) + 16  # characters, with the longest spelling of each underscore
+_MAX_BEGUN = _MAX_LABEL + 9 + ID_CHARACTERS
 _ENDING_IN = {end: [label for label in LABELS if label.endswith(end)] for end in {label[-2:] for label in LABELS}}
 _MARK = re.compile(r"[_\\&]")  # first character of every spelling of an underscore
 
@@ -95,7 +95,7 @@ def _labelled(
     for plain in labels:  # canonical spelling, the common case
         if text.endswith(plain, position, at):
             return Found(at - len(plain), match.end(), match.group(1).upper(), plain)
-    label = label_end.search(text, max(position, at - _LONGEST_LABEL), at)
+    label = label_end.search(text, max(position, at - _MAX_LABEL), at)
     if label is None:
         return None
     name = re.sub(_UNDERSCORE, "_", label.group(1)).upper()
@@ -134,7 +134,7 @@ class TokenSearch:
         if word.lower() in self._words and not (last.isascii() and last.isalnum()):
             return start
         if word[-1:].isupper():  # canonical tokens may also begin inside a word
-            for at in range(max(start, len(text) - _LONGEST_LABEL), len(text)):
+            for at in range(max(start, len(text) - _MAX_LABEL), len(text)):
                 if text[at:].isupper() and text[at:].lower() in self._words:
                     return at
         return len(text)
@@ -163,7 +163,7 @@ class TokenSearch:
 
     def begun(self, text: str, position: int) -> int:
         """Return the start of a token's beginning at the end of `text`; the length of `text` otherwise."""
-        first = max(position, len(text) - _LONGEST_BEGUN)
+        first = max(position, len(text) - _MAX_BEGUN)
         before = text[max(0, first - 2) : first]
         mark = _MARK.search(text, first - len(before))
         if mark is None:

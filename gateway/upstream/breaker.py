@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-_MOST_DOUBLINGS = 3  # 8 x 10 s: a recovered server is used again after about a minute (chosen, 2026-11)
+_MAX_DOUBLINGS = 3  # 8 x 10 s: a recovered server is used again after about a minute (chosen, 2026-11)
 
 
 class State(StrEnum):
@@ -78,6 +78,6 @@ class Breaker:
         self._failures += 1
         state = self.state(now_s)
         if state is State.HALF_OPEN or (state is State.CLOSED and self._failures >= self.failures_until_open):
-            self._open_until_s = now_s + self.open_s * 2 ** min(self._openings, _MOST_DOUBLINGS)
+            self._open_until_s = now_s + self.open_s * 2 ** min(self._openings, _MAX_DOUBLINGS)
             self._openings += 1
             self._probe_at_s = 0.0

@@ -25,7 +25,7 @@ from .answer import Answer, Attempts
 HEDGED = frozenset({SurfaceName.EMBEDDINGS, SurfaceName.RERANK, SurfaceName.SCORE})
 """APIs whose requests have no side effects and are not streamed."""
 _SAMPLES = 256
-_FEWEST_SAMPLES = 20  # with fewer samples the percentile is the maximum
+_MIN_SAMPLES = 20  # with fewer samples the percentile is the maximum
 _PERCENTILE = 0.95
 _OVERTAKEN = "overtaken"
 
@@ -49,7 +49,7 @@ class Hedge:
 
 def delay_s(took_s: Sequence[float]) -> float | None:
     """Return the 95th percentile; None if there are too few samples."""
-    if len(took_s) < _FEWEST_SAMPLES:
+    if len(took_s) < _MIN_SAMPLES:
         return None
     return sorted(took_s)[int(_PERCENTILE * (len(took_s) - 1))]
 

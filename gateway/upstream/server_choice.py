@@ -36,7 +36,7 @@ WITH_BEGINNING = frozenset(
 # Detection of outliers; Envoy's is similar (base_ejection_time 30 s, read 2026-11), but uses errors.
 SAMPLES = 32
 """Number of recent times to the first byte kept for each server."""
-_FEWEST_SAMPLES = 10
+_MIN_SAMPLES = 10
 _FACTOR = 3.0  # factor over the median of its peers (guess, 2026-11)
 _LEAST_S = 0.05  # minimum difference in seconds; a client does not notice less
 EJECTED_S = 30.0
@@ -173,7 +173,7 @@ def outliers(latencies_s: Sequence[Sequence[float]]) -> list[int]:
     Args:
         latencies_s: the recent latencies of each server.
     """
-    medians = {n: median(each) for n, each in enumerate(latencies_s) if len(each) >= _FEWEST_SAMPLES}
+    medians = {n: median(each) for n, each in enumerate(latencies_s) if len(each) >= _MIN_SAMPLES}
     slow = []
     for number, own_s in medians.items():
         peers = [other_s for other, other_s in medians.items() if other != number]

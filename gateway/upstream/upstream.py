@@ -40,8 +40,8 @@ from .tls import tls_context
 
 _PROBE_TIMEOUT_S = 2.0
 _STATE_S = 0.01  # lifetime of the computed state; its inputs are about a second old
-_MOST_LISTED = 1 << 20  # bytes of a list of models
-_LONGEST_METRICS_BYTES = 8 << 20  # vLLM's are some 50 KB, more with many LoRAs (measured 2026-11)
+_MAX_LISTED = 1 << 20  # bytes of a list of models
+_MAX_METRICS_BYTES = 8 << 20  # vLLM's are some 50 KB, more with many LoRAs (measured 2026-11)
 _CLOSE_IDLE_EVERY = 10  # checks of the servers
 _REJECTED = frozenset({400, 409, 413, 422})
 _ABSENT = frozenset({404, 405})  # API or model not found there: an error in the settings, and other servers may have it
@@ -55,11 +55,11 @@ _REFUSALS = {
 # OpenHands 4480, read 2026-11).
 _FORBIDDEN = 403
 _KEY_HOLDS_S = 60.0  # a revoked key is reported after one minute (chosen, 2026-11)
-_LONGEST_ERROR_BYTES = 64 << 10
+_MAX_ERROR_BYTES = 64 << 10
 _CONTEXT_WORDS = (b"context length", b"context_length", b"max_model_len", b"maximum context")
 _OVERLOADED = frozenset({"status-429", "status-503"})
 _BUSY_S = 1.0  # pause of an overloaded server without `retry-after`
-_LONGEST_BUSY_S = 60.0  # upper bound, in case of a wrong clock at the server
+_MAX_BUSY_S = 60.0  # upper bound, in case of a wrong clock at the server
 # The request did not arrive or was not accepted, so another server may be asked without doubling the load.
 _NOT_SENT = frozenset({"connect", "tls", "full"})
 # Failures after the client's whole timeout; no other server is tried.
@@ -305,7 +305,7 @@ class Upstream:
             cause = f"status-{answer.status}"
             if cause in _OVERLOADED:
                 asked_s = retry_after_s(answer.header(b"retry-after"), now=datetime.now(UTC))
-                server.busy_until_s = self._loop.time() + min(_BUSY_S if asked_s is None else asked_s, _LONGEST_BUSY_S)
+                server.busy_until_s = self._loop.time() + min(_BUSY_S if asked_s is None else asked_s, _MAX_BUSY_S)
                 answer.note(cause)
             elif answer.status in _ABSENT:  # the server works, and may serve other APIs
                 server.breaker.succeeded()
@@ -322,7 +322,7 @@ class Upstream:
         """Return whether a 403 is unrelated to the key: other requests succeeded within a minute, or the response is
         not an API's JSON."""
         try:
-            is_api = isinstance(orjson.loads(await answer.read(at_most=_LONGEST_ERROR_BYTES)), dict)
+            is_api = isinstance(orjson.loads(await answer.read(at_most=_MAX_ERROR_BYTES)), dict)
         except (orjson.JSONDecodeError, UpstreamFailed):
             is_api = False
         return not is_api or self._loop.time() - server.answered_s < _KEY_HOLDS_S
@@ -359,7 +359,7 @@ class Upstream:
             status, metrics = await server.get(
                 server.path.removesuffix("/v1") + "/metrics",
                 timeout_s=min(_PROBE_TIMEOUT_S, self.routing.stale_after_s),
-                at_most=_LONGEST_METRICS_BYTES,
+                at_most=_MAX_METRICS_BYTES,
             )
         except UpstreamFailed:
             return  # the previous load expires by itself
@@ -393,7 +393,7 @@ def _refusal_in(status: int) -> str:
 async def _status_of_models(server: Server) -> int:
     """Return the status of the server's list of models; 0 without an answer."""
     try:
-        status, _ = await server.get(f"{server.path}/models", timeout_s=_PROBE_TIMEOUT_S, at_most=_MOST_LISTED)
+        status, _ = await server.get(f"{server.path}/models", timeout_s=_PROBE_TIMEOUT_S, at_most=_MAX_LISTED)
     except UpstreamFailed:
         return 0
     return status

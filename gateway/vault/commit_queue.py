@@ -16,7 +16,7 @@ from sovctl.support.stall_timeout import HUNG, StallTimeout
 
 from .encryption.errors import VaultFailed
 
-MOST_IN_A_BATCH = 256  # about 10 ms of work (measured, SQLite, 2026-11); later jobs wait for the next batch
+MAX_BATCH_SIZE = 256  # about 10 ms of work (measured, SQLite, 2026-11); later jobs wait for the next batch
 
 
 class _Job(Protocol):
@@ -86,8 +86,8 @@ class CommitQueue(Generic[_AnyJob]):
                 await self._idle
                 self._idle = None
                 continue
-            batch = self._under_way = self._waiting[:MOST_IN_A_BATCH]
-            del self._waiting[:MOST_IN_A_BATCH]
+            batch = self._under_way = self._waiting[:MAX_BATCH_SIZE]
+            del self._waiting[:MAX_BATCH_SIZE]
             error: Exception | None = None
             self._patience.begin(self._loop)
             try:

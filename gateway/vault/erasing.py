@@ -38,7 +38,7 @@ TOMBSTONE_S = 31_536_000
 """Seconds until an erased conversation's generation is forgotten; the maximum of `ttl_s`."""
 
 _AT_ONCE = 100  # conversations in one transaction, a few milliseconds; gateways write in between
-_MOST_ATTEMPTS = 8  # an attempt fails if a gateway or a rotation changes the same conversation concurrently
+_MAX_ATTEMPTS = 8  # an attempt fails if a gateway or a rotation changes the same conversation concurrently
 _TOUCH_EVERY_S = 60.0
 
 
@@ -122,7 +122,7 @@ class Eraser:
         erasures, erasure_id = self._store.erasures, os.urandom(16).hex()
         await erasures.begin(Erasure(erasure_id, self._now(), by, scope.kind, scope.digest.hex()))
         destroyed = 0
-        async with self._going_on(erasure_id):
+        async with self._keep_alive(erasure_id):
             done = 0
             async for batch in self.conversations(scope):
                 if scope.subjects:
@@ -141,7 +141,7 @@ class Eraser:
         return erasure
 
     async def _redact(self, conversations: list[bytes], scope: Scope, erasure_id: str) -> None:
-        for _ in range(_MOST_ATTEMPTS):
+        for _ in range(_MAX_ATTEMPTS):
             rows = await self._store.read(conversations)
             try:
                 redactions = [each for row in rows if (each := await self._redacted(row, scope)) is not None]
@@ -154,7 +154,7 @@ class Eraser:
             else:
                 conversations = sorted(misfits)
         raise VaultFailed(
-            f"expected to change a conversation in {_MOST_ATTEMPTS} attempts, got overtaken in each",
+            f"expected to change a conversation in {_MAX_ATTEMPTS} attempts, got overtaken in each",
             where=self._store.where,
             hint="start the erasure again",
         )
@@ -178,7 +178,7 @@ class Eraser:
         return Redaction(changed, row.keys, count)
 
     @asynccontextmanager
-    async def _going_on(self, erasure_id: str) -> AsyncIterator[None]:
+    async def _keep_alive(self, erasure_id: str) -> AsyncIterator[None]:
         """Update the erasure's time stamp regularly, so that it does not count as abandoned."""
 
         async def touch() -> None:

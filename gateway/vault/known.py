@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from .database.rows import Row
 
-_MOST_TOKENS = 262_144  # over all conversations; about 40 MB
+_MAX_TOKENS = 262_144  # over all conversations; about 40 MB
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class Entry:
     seen: dict[str, int] = field(default_factory=dict)
     """Token -> hash of its value."""
 
-    def goes_on(self, now: int) -> bool:
+    def is_active(self, now: int) -> bool:
         """Return whether the conversation is neither erased nor expired."""
         return self.is_living and self.expires_at > now
 
@@ -68,7 +68,7 @@ class Known:
         weight = len(entry.seen) + 1
         self._entries[conversation] = entry, weight
         self._weight += weight
-        while self._weight > _MOST_TOKENS and len(self._entries) > 1:
+        while self._weight > _MAX_TOKENS and len(self._entries) > 1:
             self.drop(next(iter(self._entries)))
 
     def drop(self, conversation: bytes) -> None:

@@ -14,7 +14,7 @@ from .encryption.sealing import Place, unseal
 from .known import Known, entry_of
 from .wrapping import VaultKeys
 
-_MOST_LOADED = 100_000  # values of one conversation; tokens beyond it are not restored
+_MAX_LOADED = 100_000  # values of one conversation; tokens beyond it are not restored
 
 
 class Question:
@@ -78,14 +78,14 @@ class Reader:
                 self._known.drop(conversation)
             else:
                 self._known.put(conversation, entry)
-            found[conversation] = values if entry is not None and entry.goes_on(now) else {}
+            found[conversation] = values if entry is not None and entry.is_active(now) else {}
         return found
 
     async def _unsealed(self, rows: list[Row], tenant: bytes) -> dict[str, str]:
         values: dict[str, str] = {}
         for row in rows:
             piece = row.piece
-            if piece is not None and len(values) < _MOST_LOADED:
+            if piece is not None and len(values) < _MAX_LOADED:
                 place = Place(tenant, row.conversation, row.seq)
                 values |= unseal(piece, place=place, wrapping=await self._keys.cipher(row.wrapping_key))
         return values

@@ -128,7 +128,7 @@ class Vault:
 
     def _goes_on(self, conversation: Conversation) -> bool:
         entry = self._known.get(bytes.fromhex(conversation.key))
-        return entry is not None and entry.goes_on(self._now())
+        return entry is not None and entry.is_active(self._now())
 
     async def drop(self, conversation: Conversation) -> int:
         """Destroy the keys of a conversation created by a check, without a record. Return the number of its pieces."""

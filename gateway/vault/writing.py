@@ -24,7 +24,7 @@ from .wrapping import VaultKeys
 Subjects = Mapping[str, Collection[str]]
 """Token -> the identifiers in its value, as written and normalised."""
 
-_MOST_ATTEMPTS = 8  # an attempt fails if another process writes to the same conversation concurrently
+_MAX_ATTEMPTS = 8  # an attempt fails if another process writes to the same conversation concurrently
 # A conversation's expiry is written again after this part of its lifetime, so that not every turn has to write.
 _EXTEND_AFTER = 1 / 16
 
@@ -99,7 +99,7 @@ class Writer:
         Raises:
             VaultFailed: for all wishes without a result.
         """
-        for attempt in range(_MOST_ATTEMPTS):
+        for attempt in range(_MAX_ATTEMPTS):
             now = self._now()
             intents = self._intents(wishes, now, has_looked=attempt > 0)
             try:
@@ -123,7 +123,7 @@ class Writer:
                 if isinstance(holding, VaultFailed):
                     wish.settle(holding)
         raise VaultFailed(
-            f"expected to write a conversation in {_MOST_ATTEMPTS} attempts, got overtaken in each",
+            f"expected to write a conversation in {_MAX_ATTEMPTS} attempts, got overtaken in each",
             where=self._store.where,
         )
 
@@ -140,7 +140,7 @@ class Writer:
                 if entry is not None or has_looked:
                     wish.settle(Superseded(generation))
                 continue  # only this process's cache may lack the conversation
-            seen = entry.seen if entry is not None and entry.goes_on(now) else {}
+            seen = entry.seen if entry is not None and entry.is_active(now) else {}
             fresh: Mapping[str, str] | None = wish.issued
             if seen or intent.fresh:
                 fresh = _unseen(wish.issued, seen, intent.fresh)
@@ -158,7 +158,7 @@ class Writer:
         until, extend_before = now + self._ttl_s, now + self._ttl_s * (1 - _EXTEND_AFTER)
         for conversation, intent in intents.items():
             entry = intent.entry
-            if entry is not None and entry.goes_on(now):
+            if entry is not None and entry.is_active(now):
                 intent.expires_at = until if intent.fresh or entry.expires_at < extend_before else None
                 row = self._row(conversation, intent, entry.pieces, entry.generation, until) if intent.fresh else None
                 batch.grow.append(ConversationUpdate(conversation, entry.generation, intent.expires_at, row))

@@ -273,7 +273,7 @@ def test_a_detector_that_cannot_be_made_leaves_the_old_one(site: Site, failure: 
 
 
 def test_a_refused_file_is_read_once_and_again_when_it_changes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reload, "_LOOK_EVERY_S", 0.001)
+    monkeypatch.setattr(reload, "_CHECK_EVERY_S", 0.001)
     look, reads, looks = reload._stamp, queue.Queue[int](), itertools.count()
 
     def counted_look(paths: Any) -> Any:

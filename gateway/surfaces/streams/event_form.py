@@ -27,8 +27,8 @@ _PROBE = "7c1f0b5e9d"  # replaces the string while a form is learnt
 _PROBE_BYTES = _PROBE.encode()
 _END = b"\n\n"
 _LINE_FEED = 10  # as a number: CPython 3.11 tries to read bytes as a number first, at ten times the cost
-_MOST_FORMS = 4  # reasoning, content, and two choices at a time
-_MOST_LEARNT = 16  # per stream: a stream whose events all have different forms is not learnt further
+_MAX_FORMS = 4  # reasoning, content, and two choices at a time
+_MAX_LEARNT = 16  # per stream: a stream whose events all have different forms is not learnt further
 
 
 class _Form:
@@ -74,7 +74,7 @@ class EventForms:
 
     __slots__ = ("_forms", "_left", "memo")
 
-    def __init__(self, most_learnt: int = _MOST_LEARNT) -> None:
+    def __init__(self, most_learnt: int = _MAX_LEARNT) -> None:
         self.memo: Any = None
         """Value given when the form of the last event was learnt. Set by a caller that parses an event itself."""
         self._forms: list[_Form] = []
@@ -149,4 +149,4 @@ class EventForms:
         written = write(probed, other).split(probe)
         if len(written) == 2:
             form = _Form(lead + b"data: " + begin, end + _END, written, change, memo)
-            self._forms = [form, *self._forms[: _MOST_FORMS - 1]]
+            self._forms = [form, *self._forms[: _MAX_FORMS - 1]]

@@ -21,7 +21,7 @@ from typing import Any, Literal
 Key = tuple[str, ...]
 """Label values, in the order of the family's labels."""
 
-MOST_SERIES = 1000
+MAX_SERIES = 1000
 """Maximum number of label sets of one family; further ones count as `other`. Labels are names from the settings and
 fixed words, a few hundred per site, so the limit only guards against programming errors."""
 
@@ -49,7 +49,7 @@ class Family(ABC):
         """Return `key`, or `other` if there are too many label sets."""
         if len(key) != len(self.labels):
             raise ValueError(f"{self.name}: expected {len(self.labels)} label values, got {len(key)}")
-        return key if len(self.values) < MOST_SERIES else (_OTHER,) * len(self.labels)
+        return key if len(self.values) < MAX_SERIES else (_OTHER,) * len(self.labels)
 
     @abstractmethod
     def merge(self, values: Mapping[Key, Any]) -> None:

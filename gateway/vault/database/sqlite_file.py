@@ -54,7 +54,7 @@ CREATE TABLE erasures (
 _COLUMNS = "conversation, seq, tenant, key_version, generation, expires_at, wrapping_key, keys, subjects, sealed"
 _INSERT = f"INSERT OR IGNORE INTO pieces ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _IS_CURRENT = "SELECT 1 FROM keys WHERE id = ? AND NOT is_retired"
-_MOST_AT_ONCE = 32  # conversations that begin with one statement; one prepared statement per number
+_MAX_BATCH = 32  # conversations that begin with one statement; one prepared statement per number
 _LIVING = "conversation = ? AND seq = 0 AND generation = ? AND keys IS NOT NULL AND expires_at > ?"
 _EXTEND = f"UPDATE pieces SET expires_at = max(expires_at, ?) WHERE {_LIVING}"  # noqa: S608
 
@@ -100,7 +100,7 @@ class SqliteFile:
     def write(self, batch: Batch) -> set[bytes]:
         """See `Store.write`. A batch that only reads also takes the write lock, so that a stalled vault blocks
         requests."""
-        if 0 < len(batch.begin) <= _MOST_AT_ONCE and not (batch.grow or batch.revive):
+        if 0 < len(batch.begin) <= _MAX_BATCH and not (batch.grow or batch.revive):
             with self.reading() as database:
                 if _begin_at_once(database, batch):
                     return set()
@@ -314,7 +314,7 @@ def _bound(row: Row) -> tuple[object, ...]:
     return tuple([bytearray(value) if type(value) is bytes else value for value in row])
 
 
-@lru_cache(maxsize=_MOST_AT_ONCE)
+@lru_cache(maxsize=_MAX_BATCH)
 def _insert_all(count: int) -> str:
     rows = ", ".join([f"({', '.join('?' * len(Row._fields))})"] * count)
     rows = f"SELECT * FROM (VALUES {rows}) WHERE EXISTS ({_IS_CURRENT})"  # noqa: S608

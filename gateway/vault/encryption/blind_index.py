@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterable
 
 from .sealing import SUBJECT_BYTES
 
-_MOST_TENANTS = 4096  # size of the cache
+_MAX_TENANTS = 4096  # size of the cache
 _NEITHER_LETTER_NOR_DIGIT = bytes(code for code in range(128) if not chr(code).isalnum())
 _LOWER = bytes(range(256)).lower()
 
@@ -42,7 +42,7 @@ class BlindIndex:
         """Return the digest of a tenant's name."""
         digest = self._known.get(name)
         if digest is None:
-            if len(self._known) >= _MOST_TENANTS:
+            if len(self._known) >= _MAX_TENANTS:
                 self._known.clear()
             digest = self._known[name] = hmac.digest(self._tenants, name.encode(), hashlib.sha256)[:SUBJECT_BYTES]
         return digest

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from examples import examples
 from sovctl.gateway.telemetry.metrics import Metrics, MetricsFolder, sharing
 from sovctl.gateway.telemetry.metrics.exposition import exposition
-from sovctl.gateway.telemetry.metrics.families import MOST_SERIES, Counter, Gauge, Histogram
+from sovctl.gateway.telemetry.metrics.families import MAX_SERIES, Counter, Gauge, Histogram
 
 BOUNDS = (0.01, 0.1, 1.0)
 VALUES = st.lists(st.floats(0, 10), max_size=30)
@@ -103,12 +103,12 @@ def test_merged_counts_are_those_of_one_process_that_saw_everything(one: list[fl
 
 def test_labels_that_nobody_bounded_do_not_fill_the_memory() -> None:
     counter, gauge, histogram = Counter("c", "", "a"), Gauge("g", "", "a"), Histogram("h", "", BOUNDS, "a")
-    for number in range(MOST_SERIES + 50):
+    for number in range(MAX_SERIES + 50):
         counter.add(str(number))
         gauge.move(1, str(number))
         histogram.observe(0.1, str(number))
     for family in (counter, gauge, histogram):
-        assert len(family.values) == MOST_SERIES + 1
+        assert len(family.values) == MAX_SERIES + 1
     assert counter.values["other",] == 50
     with pytest.raises(ValueError, match="expected 1 label values, got 2"):
         counter.add("a", "b")

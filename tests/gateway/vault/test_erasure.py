@@ -383,7 +383,7 @@ def test_an_erasure_is_not_taken_for_cut_off_because_its_database_was_away_for_a
             heard.set()
 
         monkeypatch.setattr(vault.eraser._store.erasures, "touch", touch)
-        async with vault.eraser._going_on("0" * 32):
+        async with vault.eraser._keep_alive("0" * 32):
             await asyncio.wait_for(heard.wait(), 60)
 
     with_vault(home, use)
