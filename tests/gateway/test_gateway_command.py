@@ -85,7 +85,7 @@ def test_check_says_what_is_wrong_and_goes_on(config: Path, run: Any) -> None:
     rows = {line.split()[1]: line for line in result.stdout.splitlines()}
     assert rows["keys"].startswith("FAIL")
     assert "expected 64 hex digits" in rows["keys"]
-    assert "0600" in rows["vault"]
+    assert "0644" in rows["vault"]
     assert "No such file" in rows["clients"]
     assert rows["detector"].startswith("PASS")
     assert "short" not in result.stdout + result.stderr
@@ -124,7 +124,7 @@ def test_explain_refuses_what_is_no_request(config: Path, run: Any, content: str
         request.write_text(content)
     result = run("explain", str(request), "--config", str(config))
     assert (result.returncode, result.stdout) == (3, "")
-    assert result.stderr.startswith(f"sovctl: {request}: expected ")
+    assert result.stderr.startswith(f"sovctl: {request}: ")
 
 
 def test_explain_names_the_field_that_is_absent(config: Path, run: Any) -> None:
@@ -365,7 +365,7 @@ def test_without_the_extra_the_remedy_is_named(config: Path) -> None:
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
     assert result.returncode == 7
-    assert "got no presidio_analyzer" in result.stderr
+    assert "missing Python packages: presidio_analyzer" in result.stderr
     assert "pip install 'sovctl[gateway]'" in result.stderr
 
 

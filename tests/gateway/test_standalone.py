@@ -27,7 +27,7 @@ def test_what_is_wrong_is_said_and_nothing_is_left_behind(tmp_path: Path) -> Non
     folder = tmp_path / "gateway"
     neither = words("init", str(folder))
     assert neither.returncode == 3
-    assert "expected --cloud, --pool or both" in neither.stderr
+    assert "give --cloud, --pool or both" in neither.stderr
     wrong = words("init", str(folder), "--cloud", "http://cloud.example/v1", "--languages", "english")
     assert wrong.returncode == 3
     assert f"{folder}/gateway.yaml: upstreams[0].base_urls: expected https" in wrong.stderr

@@ -70,7 +70,7 @@ def test_a_wrong_password_is_one_clear_error_without_it(postgresql_home: Postgre
 
 def test_secrets_that_others_may_read_are_refused(postgresql_home: PostgresqlHome) -> None:
     postgresql_home.password_file.chmod(0o640)
-    with pytest.raises(InputError, match="0600"):
+    with pytest.raises(InputError, match="0640"):
         with_vault(postgresql_home, _store)
 
 
