@@ -125,7 +125,7 @@ class Actions:
             raise KeyError(name)
         fields = {field: str(given.get(field, "")) for field in action.fields}
         if any(len(value) > _MAX_TEXT for value in fields.values()):
-            raise NotDone(f"expected at most {_MAX_TEXT} characters, got more")
+            raise NotDone(f"the text is longer than {_MAX_TEXT} characters")
         recorded = {field: fields[field][:200] for field in action.recorded}
         await self._audit.admin(action=name, by=by, fields=recorded)
         await action.run(self._sources, fields, by.name)

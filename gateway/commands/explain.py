@@ -66,7 +66,7 @@ def explain(settings: GatewaySettings, request: Path, *, client: str | None = No
     body = _read(surface, raw, request)
     if settings.route(body["model"]) is None:
         models = ", ".join(route.model for route in settings.routes)
-        raise InputError(f"expected `model` to be one of {models}, got another", where=str(request))
+        raise InputError(f"unknown `model`; the models are {models}", where=str(request))
     caller = UNKNOWN_CLIENT if client is None else _caller(settings, client)
     return asyncio.run(_explain(settings, surface, caller, raw))
 
@@ -234,7 +234,7 @@ def _read(surface: Surface, raw: bytes, request: Path) -> dict[str, Any]:
         except ValueError as error:  # the position of the error, without the text
             place = f": line {error.lineno}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             got = f"no JSON{place}" if refused.code is Code.INVALID_JSON else got
-    raise InputError(f"expected a request of this API, got {got}", where=str(request))
+    raise InputError(f"not a request of this API: {got}", where=str(request))
 
 
 def _no_headers(surface: Surface) -> dict[str, str]:

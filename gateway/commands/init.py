@@ -97,7 +97,7 @@ def init(
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        said = f"expected a folder that can be made, got: {error.strerror}"
+        said = f"the folder cannot be created: {error.strerror}"
         raise os_error_message(error) or InputError(said, where=str(folder)) from error
     for name in ("token.key", "vault.kek"):
         write_atomic(folder / name, secrets.token_hex(KEY_BYTES) + "\n", mode=0o600)

@@ -81,7 +81,7 @@ def _create(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
         client = Client.model_validate({field: getattr(options, field) for field in fields})
     except ValidationError as error:
         found = [f"{each['loc'][0]}: {in_words(each)}" for each in error.errors(include_url=False, include_input=False)]
-        raise InputError(f"expected a client, got {'; '.join(found)}") from error
+        raise InputError(f"invalid client: {'; '.join(found)}") from error
     unknown = [name for name in client.routes if settings.route(name) is None]
     if unknown:
         models = ", ".join(route.model for route in settings.routes)
@@ -105,7 +105,7 @@ def _rotate(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
 def _revoke(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
     if options.name in {client.name for client in _others(settings)}:
         raise InputError(
-            f"expected a client of this machine, got {options.name}, which site.yaml names",
+            f"{options.name} is a client of site.yaml, not of this machine",
             where=str(settings.clients_file),
             hint="remove it from site.yaml and run sovctl apply",
         )

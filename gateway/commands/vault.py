@@ -74,7 +74,7 @@ def _require_its_user(settings: GatewaySettings) -> None:
     for each in (path, settings.ledger.directory):
         if each is not None and each.exists() and each.stat().st_uid != os.geteuid():
             raise InputError(
-                f"expected to be run as its owner, user {each.stat().st_uid}, got user {os.geteuid()}",
+                f"this command needs user {each.stat().st_uid}, the owner of the file, got user {os.geteuid()}",
                 where=str(each),
                 hint="sudo -u sovctl-gateway ...",
             )

@@ -25,7 +25,7 @@ def check_certificate(listen: Listen, *, where: str = "listen") -> None:
         context.load_cert_chain(listen.certificate_file, listen.key_file)
     except (OSError, ssl.SSLError) as error:
         raise InputError(
-            f"expected a certificate with its key, got: {_reason(error)}", where=f"{where}: certificate_file, key_file"
+            f"certificate or key unusable: {_reason(error)}", where=f"{where}: certificate_file, key_file"
         ) from error
     if listen.client_ca_file is None:
         return
@@ -33,7 +33,7 @@ def check_certificate(listen: Listen, *, where: str = "listen") -> None:
         context.load_verify_locations(listen.client_ca_file)
     except (OSError, ssl.SSLError) as error:
         raise InputError(
-            f"expected an authority's certificate, got: {_reason(error)}", where=f"{where}: client_ca_file"
+            f"authority's certificate unusable: {_reason(error)}", where=f"{where}: client_ca_file"
         ) from error
 
 

@@ -164,7 +164,7 @@ class Reloader:
             fixed.append("quota.path")
         if fixed:
             raise InputError(
-                f"expected no change of {', '.join(fixed)} while the gateway runs, got one",
+                f"a change of {', '.join(fixed)} needs a restart",
                 where=str(self._path),
                 hint="restart the gateway",
             )

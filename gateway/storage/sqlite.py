@@ -124,7 +124,7 @@ class SqliteDatabase:
                 result = work(connection)
                 connection.execute("COMMIT")
             except sqlite3.Error as error:
-                message = f"expected {self._kind.name}, got: {_reason(error)}"
+                message = f"{self._kind.name} is unreadable or unwritable: {_reason(error)}"
                 raise self._kind.failure(message, where=str(self.path), hint="is the disk full?") from error
             else:
                 return result
@@ -169,7 +169,7 @@ def _prepared(
             keep_log(connection, busy_s=busy_s)
             _prepare(connection, kind)
         except (OSError, sqlite3.Error) as error:
-            raise InputError(f"expected {kind.name}, got: {_reason(error)}", where=str(path)) from error
+            raise InputError(f"cannot open {kind.name}: {_reason(error)}", where=str(path)) from error
         undo.pop_all()
     return connection
 

@@ -223,5 +223,5 @@ def _line(name: str, value: str) -> str:
         ValueError: the value contains a line break.
     """
     if "\r" in value or "\n" in value or "\0" in value or not name.isascii():
-        raise ValueError(f"expected a header value in one line, got more for {name}")
+        raise ValueError(f"the value of header {name} contains a line break")
     return f"{name}: {value}\r\n"

@@ -56,7 +56,7 @@ class CommitQueue(Generic[_AnyJob]):
             VaultFailed: the queue is closed, or the current batch exceeds its timeout.
         """
         if self._is_closing:
-            raise VaultFailed("expected an open vault, got a closed one")
+            raise VaultFailed("the vault is closed")
         if self._patience.is_hung:
             raise VaultFailed(HUNG)
         if self._worker is None:

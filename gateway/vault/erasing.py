@@ -154,7 +154,7 @@ class Eraser:
             else:
                 conversations = sorted(misfits)
         raise VaultFailed(
-            f"expected to change a conversation in {_MAX_ATTEMPTS} attempts, got overtaken in each",
+            f"a conversation could not be changed in {_MAX_ATTEMPTS} attempts, because other processes changed it",
             where=self._store.where,
             hint="start the erasure again",
         )

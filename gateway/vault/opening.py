@@ -29,7 +29,7 @@ def load_keks(settings: VaultSettings) -> list[Kek]:
     """
     keks = [_load_kek(each) for each in settings.keks]
     if len({kek.id for kek in keks}) != len(keks):
-        raise InputError("expected each KEK once, got one twice", where="vault.kek")
+        raise InputError("a KEK is listed twice", where="vault.kek")
     return keks
 
 
@@ -45,7 +45,7 @@ def _load_kek(settings: KekSettings) -> Kek:
     if text is not None:
         _FROM_ENVIRONMENT[settings.env] = LocalKek(parse_key(text, where=f"environment: {settings.env}"))
     if settings.env not in _FROM_ENVIRONMENT:
-        raise InputError("expected a key in this variable, got none", where=f"environment: {settings.env}")
+        raise InputError("the variable is unset", where=f"environment: {settings.env}")
     return _FROM_ENVIRONMENT[settings.env]
 
 

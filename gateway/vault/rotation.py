@@ -74,7 +74,7 @@ async def _rewrapped(row: Row, keys: VaultKeys) -> RingRewrap:
         ring = rewrapped(row.keys, place=row.place, old=old, new=new, entropy=os.urandom(entropy_bytes(0)))
     except VaultFailed as error:
         raise VaultFailed(
-            f"expected a ring that opens, got an altered one in conversation {row.conversation.hex()}",
+            f"the keys of conversation {row.conversation.hex()} were altered",
             hint="it cannot be decrypted: erase that conversation, and start the rotation again",
         ) from error
     return RingRewrap(row._replace(keys=ring, wrapping_key=keys.current), row.keys)

@@ -60,7 +60,7 @@ class VaultKeys:
             await keys.refresh()
         except _UnknownKek as error:
             raise InputError(
-                "expected the key this vault was made with, got another",
+                "none of the KEKs opens this vault",
                 where=store.where,
                 hint="restore the KEK from its backup, or list it as well; without it the values cannot be read",
             ) from error
@@ -108,7 +108,7 @@ class VaultKeys:
                 ciphers[row.id] = self.ciphers.get(row.id) or AESGCM(await self._unwrapped(row))
         newest = max((row for row in rows if row.purpose == _WRAP and not row.is_retired), default=None)
         if newest is None:
-            raise VaultFailed("expected a current wrapping key, got none", where=self._store.where)
+            raise VaultFailed("the vault has no current wrapping key", where=self._store.where)
         self.ciphers, self._newest = ciphers, newest
 
     async def renew(self, now: int) -> bool:
@@ -143,7 +143,7 @@ class VaultKeys:
         kek = self._keks.get(row.kek)
         if kek is None:
             raise _UnknownKek(
-                "expected a KEK that this gateway has, got a key wrapped under another",
+                "a key of the vault is wrapped under a KEK that this gateway does not have",
                 where=self._store.where,
                 hint="list the new KEK in every gateway's settings before `vault rotate`",
             )

@@ -123,7 +123,7 @@ class Writer:
                 if isinstance(holding, VaultFailed):
                     wish.settle(holding)
         raise VaultFailed(
-            f"expected to write a conversation in {_MAX_ATTEMPTS} attempts, got overtaken in each",
+            f"a conversation could not be written in {_MAX_ATTEMPTS} attempts, because other processes changed it",
             where=self._store.where,
         )
 
@@ -145,7 +145,7 @@ class Writer:
             if seen or intent.fresh:
                 fresh = _unseen(wish.issued, seen, intent.fresh)
             if fresh is None:
-                wish.settle(VaultFailed("expected one spelling for each token, got a second one"))
+                wish.settle(VaultFailed("a token already has another value"))
                 continue
             intent.fresh |= fresh
             intent.subjects |= wish.subjects

@@ -131,15 +131,15 @@ def test_explain_names_the_field_that_is_absent(config: Path, run: Any) -> None:
     request = config.parent / "request.json"
     request.write_text('{"model": "assistant"}')
     result = run("explain", str(request), "--config", str(config))
-    said = "got invalid_request: `messages` is absent or invalid"
-    assert result.stderr == f"sovctl: {request}: expected a request of this API, {said}\n"
+    said = "invalid_request: `messages` is absent or invalid"
+    assert result.stderr == f"sovctl: {request}: not a request of this API: {said}\n"
 
 
 def test_explain_says_where_a_request_is_no_json_and_none_of_its_words(config: Path, run: Any) -> None:
     request = config.parent / "request.json"
     request.write_text('{"model": "assistant",\n "messages": anna@example.com}')
     result = run("explain", str(request), "--config", str(config))
-    assert result.stderr == f"sovctl: {request}: expected a request of this API, got no JSON: line 2, column 14\n"
+    assert result.stderr == f"sovctl: {request}: not a request of this API: no JSON: line 2, column 14\n"
 
 
 def test_check_says_when_a_limit_leaves_no_room_for_plain_requests(config: Path, run: Any) -> None:

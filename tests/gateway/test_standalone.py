@@ -47,7 +47,7 @@ def test_a_key_or_a_place_that_is_not_there_is_said_at_once(tmp_path: Path) -> N
         odd = words("init", str(tmp_path / "a"), *cloud, "--cloud-key-file", str(key))
         assert (odd.returncode, "odd.key: expected one line of printable ASCII" in odd.stderr) == (3, True)
     nowhere = words("init", "/proc/gateway", *cloud)
-    assert (nowhere.returncode, "/proc/gateway: expected a folder that can be made" in nowhere.stderr) == (3, True)
+    assert (nowhere.returncode, "/proc/gateway: the folder cannot be created" in nowhere.stderr) == (3, True)
     none = words("init", str(tmp_path / "a"), *cloud, "--languages", "")
     assert (none.returncode, "policy.name_languages[0]" in none.stderr) == (3, True)
     assert not (tmp_path / "a").exists()

@@ -91,7 +91,9 @@ class SqliteFile:
         except sqlite3.Error as error:
             self.close()
             raise InputError(
-                f"expected a vault, got: {_reason(error)}", where=str(path), hint="is the folder writable for us alone?"
+                f"the vault cannot be opened: {_reason(error)}",
+                where=str(path),
+                hint="is the folder writable for this user?",
             ) from error
         except BaseException:
             self.close()
@@ -223,7 +225,7 @@ class SqliteFile:
     def _prepare(self, database: sqlite3.Connection) -> None:
         is_new = not database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
         if not is_new and database.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
-            raise InputError("expected a vault, got another SQLite database", where=str(self._path))
+            raise InputError("not a vault, but another SQLite database", where=str(self._path))
         keep_log(database, busy_s=self._busy_timeout_s)
         for pragma in (
             "synchronous = FULL",
@@ -270,7 +272,7 @@ class SqliteFile:
 
     def _open(self) -> sqlite3.Connection:
         if self._database is None:
-            raise VaultFailed("expected an open vault, got a closed one", where=str(self._path))
+            raise VaultFailed("the vault is closed", where=str(self._path))
         if self._file is not None and _identity(self._path) != self._file:
             raise VaultFailed(
                 "the vault's file was removed or replaced",

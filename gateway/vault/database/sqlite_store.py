@@ -28,7 +28,7 @@ class SqliteStore:
     def __init__(self, path: Path, writing: SqliteFile, reading: SqliteFile) -> None:
         self.where = str(path)
         self._writing, self._reading = writing, reading
-        closed = partial(VaultFailed, "expected an open vault, got a closed one")
+        closed = partial(VaultFailed, "the vault is closed")
         self._writer, self._reader = (
             WorkerThread("vault writer", closed=closed),
             WorkerThread("vault reader", closed=closed),

@@ -17,7 +17,7 @@ class Superseded(VaultFailed):
     """
 
     def __init__(self, generation: int) -> None:
-        super().__init__(f"expected tokens of generation {generation}, got older ones", hint="tokenize again")
+        super().__init__(f"the conversation was erased; its generation is now {generation}", hint="tokenize again")
         self.generation = generation
 
 
@@ -25,11 +25,11 @@ class WrappingKeyRetired(VaultFailed):
     """New rows need another wrapping key. Handled inside the vault."""
 
     def __init__(self) -> None:
-        super().__init__("expected rows under the current wrapping key, got some under an older one")
+        super().__init__("the wrapping key is no longer the current one")
 
 
 class WrappingKeyGone(VaultFailed):
     """A rotation destroyed the wrapping key of a row: read the row again. Handled inside the vault."""
 
     def __init__(self) -> None:
-        super().__init__("expected a wrapping key that this vault has, got another")
+        super().__init__("the vault does not contain this wrapping key")

@@ -66,4 +66,4 @@ class LocalKek:
         try:
             return self._cipher.decrypt(wrapped[:NONCE_BYTES], wrapped[NONCE_BYTES:], context)
         except (InvalidTag, ValueError):
-            raise VaultFailed("expected a key wrapped under this KEK, got an altered one") from None
+            raise VaultFailed("a wrapped key was altered, or is wrapped under another KEK") from None

@@ -71,10 +71,10 @@ class Pkcs11Kek:
             return self._asked(use)
         except pkcs11.PKCS11Error as error:
             raise VaultFailed(
-                f"expected key {settings.key_label} of token {settings.token_label} to wrap and unwrap, "
-                f"got {type(error).__name__}",
+                f"key {settings.key_label} of token {settings.token_label} cannot wrap or unwrap: "
+                f"{type(error).__name__}",
                 where=str(settings.module),
-                hint="is the token there, the PIN right, and the key allowed to do so?",
+                hint="check that the token is inserted, the PIN is correct, and the key permits both operations",
             ) from error
 
     def _asked(self, use: Callable[[pkcs11.Session, pkcs11.SecretKey], bytes]) -> bytes:
@@ -102,7 +102,7 @@ def _module(path: str) -> Iterator[pkcs11.lib]:
     try:
         module = pkcs11.lib(path)
     except pkcs11.PKCS11Error as error:
-        raise VaultFailed("expected a PKCS#11 library, got none that can be loaded", where=path) from error
+        raise VaultFailed("the PKCS#11 library cannot be loaded", where=path) from error
     if _LOADED_BY.setdefault(path, os.getpid()) != os.getpid():
         module.reinitialize()
         _LOADED_BY[path] = os.getpid()

@@ -107,7 +107,7 @@ def unseal(piece: Piece, *, place: Place, wrapping: AESGCM) -> dict[str, str]:
             token, _, value = key.decrypt(_ONLY_NONCE, data, context).decode().partition("\0")
             values[token] = value
     except InvalidTag:
-        raise VaultFailed("expected a value sealed for this place, got an altered one") from None
+        raise VaultFailed("a value was altered, or belongs to another conversation") from None
     return values
 
 
@@ -194,7 +194,7 @@ def _unwrapped(keys: bytes, place: Place, wrapping: AESGCM) -> bytes:
     try:
         return wrapping.decrypt(keys[:NONCE_BYTES], keys[NONCE_BYTES:], _context(b"k", place))
     except (InvalidTag, ValueError):
-        raise VaultFailed("expected the keys of this place, got altered ones") from None
+        raise VaultFailed("the keys of a piece were altered, or belong to another conversation") from None
 
 
 def _context(purpose: bytes, place: Place) -> bytes:

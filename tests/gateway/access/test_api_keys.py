@@ -105,7 +105,7 @@ def test_a_revoked_key_is_gone_and_the_other_stays(run: Any, config: Path) -> No
         (("create", "app", "--tenant", "retail", "--expires-in", "soon"), "expected a time such as 90d"),
         (("rotate", "app"), "no client app in this file"),
         (("revoke", "app"), "no client app in this file"),
-        (("revoke", "branch"), "which site.yaml names"),
+        (("revoke", "branch"), "branch is a client of site.yaml"),
         (("rotate", "branch", "--grace-period", "never"), "expected a duration such as 7d"),
     ],
 )

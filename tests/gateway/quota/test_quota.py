@@ -351,7 +351,7 @@ def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path: Path, conte
     else:
         path.write_bytes(content)
     before = path.read_bytes()
-    with pytest.raises(InputError, match="expected a store of quotas"):
+    with pytest.raises(InputError, match="cannot open a store of quotas"):
         SqliteStore.open(path)
     assert path.read_bytes()[100:] == before[100:]
 

@@ -149,7 +149,7 @@ def test_somebody_else_than_the_gateway_is_sent_away(plain: Path, tmp_path: Path
     settings = yaml.safe_load(plain.read_text())["vault"] | {"path": str(strange)}
     done = run_vault_word("status", changed(plain, "strange.yaml", vault=settings))
     assert done.returncode == ExitCode.BAD_INPUT
-    assert f"expected to be run as its owner, user {strange.stat().st_uid}" in done.stderr
+    assert f"this command needs user {strange.stat().st_uid}" in done.stderr
 
 
 def test_the_command_waits_longer_than_a_request_for_whoever_writes(plain: Path) -> None:

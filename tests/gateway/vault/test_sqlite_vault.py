@@ -51,7 +51,7 @@ def test_what_is_no_vault_is_refused_and_left_as_it_is(sqlite_home: SqliteHome, 
     else:
         path.write_bytes(content)
     before = path.read_bytes()
-    with pytest.raises(InputError, match="expected a vault"):
+    with pytest.raises(InputError, match="vault"):
         with_vault(sqlite_home, _nothing)
     assert path.read_bytes() == before
 

@@ -101,7 +101,7 @@ def test_the_same_conversation_key_of_another_tenant_does_not_open(home: Home) -
 def test_another_key_is_refused_before_anything_is_written(home: Home) -> None:
     with_vault(home, _store)
     before = home.sql("SELECT * FROM keys")
-    with pytest.raises(InputError, match="expected the key this vault was made with") as caught:
+    with pytest.raises(InputError, match="none of the KEKs opens this vault") as caught:
         with_vault(home, _store, keks=[LocalKek(bytes(32))])
     assert "backup" in caught.value.hint
     assert home.sql("SELECT * FROM keys") == before
