@@ -133,7 +133,7 @@ class Callers:
             # The dict lookup compares digests of 256 bits, which a client cannot choose; this comparison is additional.
             return known.principal if hmac.compare_digest(known.digest, digest) and now < known.expires_at else None
         token = self._tokens.get(digest)
-        return token.principal if token is not None and token.is_good(peer, now) else None
+        return token.principal if token is not None and token.is_valid(peer, now) else None
 
     async def identify(self, credential: str | None, peer: Peer | None = None) -> Principal | None:
         """Return the principal as `known` does, and verify tokens. None if the credential is rejected."""
@@ -156,7 +156,7 @@ class Callers:
         while len(self._tokens) >= _REMEMBERED_TOKENS:
             del self._tokens[next(iter(self._tokens))]
         self._tokens[sha256(credential.encode()).digest()] = token
-        if not token.is_good(peer if peer is None or self._clock() < peer.not_after else None, self._clock()):
+        if not token.is_valid(peer if peer is None or self._clock() < peer.not_after else None, self._clock()):
             log.event("token refused", level=30, issuer=issuer.settings.name, reason="bound-to-another")
             return None
         return token.principal

@@ -60,7 +60,7 @@ class VerifiedToken:
     thumbprint: str | None
     """Thumbprint of the certificate it is bound to."""
 
-    def is_good(self, peer: Peer | None, now: float) -> bool:
+    def is_valid(self, peer: Peer | None, now: float) -> bool:
         """Return whether it has not expired and the client shows the certificate it is bound to."""
         return now < self.expires_at and (
             self.thumbprint is None or (peer is not None and peer.thumbprint == self.thumbprint)
@@ -85,7 +85,7 @@ class Issuer:
         }
 
     def verify(self, token: str) -> VerifiedToken:
-        """Verify signature and claims, and return the principal. `is_good` checks the binding.
+        """Verify signature and claims, and return the principal. `is_valid` checks the binding.
 
         Raises:
             TokenRefused: with the reason.

@@ -86,7 +86,7 @@ class Readiness:
         yield "ledger", _checked(self.ledger.check, "can't be written")
         yield "limits", _checked(self.quota.check, "can't be held")
         for name, upstream in self.upstreams.items():
-            yield f"upstream:{name}", upstream.trouble
+            yield f"upstream:{name}", upstream.models_problem
 
 
 _SILENT = "doesn't answer"

@@ -74,7 +74,7 @@ class Server:
         """Return whether the circuit breaker admits a request."""
         return self.breaker.would_admit(now_s)
 
-    def is_good(self, now_s: float) -> bool:
+    def is_available(self, now_s: float) -> bool:
         """Return whether the server is admitting, not busy and not ejected."""
         return self.busy_until_s <= now_s and self.ejected_until_s <= now_s and self.breaker.would_admit(now_s)
 

@@ -69,7 +69,7 @@ class ServerView(Protocol):
     def is_admitting(self, now_s: float) -> bool:
         """Return whether the circuit breaker admits a request."""
 
-    def is_good(self, now_s: float) -> bool:
+    def is_available(self, now_s: float) -> bool:
         """Return whether the server is admitting, not busy and not ejected."""
 
 
@@ -98,7 +98,7 @@ def order(
         tokens: estimated tokens of prompt and answer.
         draw: returns a random number below its argument.
     """
-    good = [number for number, server in enumerate(servers) if server.is_good(now_s)]
+    good = [number for number, server in enumerate(servers) if server.is_available(now_s)]
     if not good:
         good = list(range(len(servers)))
     first = _first(servers, good, key, tokens, now_s, thresholds, draw)

@@ -119,14 +119,14 @@ class Upstream:
             )
             for url in settings.base_urls
         ]
-        self._tending = asyncio.create_task(self._tend(), name=f"upstream {settings.name}")
+        self._checks = asyncio.create_task(self._run_checks(), name=f"upstream {settings.name}")
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._tending.cancel()
-        await asyncio.gather(self._tending, return_exceptions=True)
+        self._checks.cancel()
+        await asyncio.gather(self._checks, return_exceptions=True)
         for server in self.servers:
             server.close_idle(longer_than_s=0)
 
@@ -134,8 +134,8 @@ class Upstream:
         """Return its current state as plain values, for operators."""
         now_s = self._loop.time()
         servers = [server.as_record(now_s, stale_after_s=self.routing.stale_after_s) for server in self.servers]
-        asked_at_s, trouble = self._probed
-        is_silent = bool(trouble) and now_s - asked_at_s < self.routing.stale_after_s
+        asked_at_s, problem = self._probed
+        is_silent = bool(problem) and now_s - asked_at_s < self.routing.stale_after_s
         return {"name": self.name, "is_down": is_silent or self.state().is_down, "servers": servers}
 
     def state(self) -> State:
@@ -216,20 +216,21 @@ class Upstream:
         if not self._budget.withdraw(now_s):
             return None
         return next(
-            (each for each in numbers if servers[each].is_good(now_s) and servers[each].breaker.admits(now_s)), None
+            (each for each in numbers if servers[each].is_available(now_s) and servers[each].breaker.admits(now_s)),
+            None,
         )
 
-    async def trouble(self) -> str:
+    async def models_problem(self) -> str:
         """Return why no server lists its models now; empty if one does. Cached for a second, because of readiness
         probes."""
-        asked_at_s, trouble = self._probed
+        asked_at_s, problem = self._probed
         if self._loop.time() - asked_at_s < 1.0:
-            return trouble
+            return problem
         statuses = await asyncio.gather(*map(_status_of_models, self.servers))
         said = filter(None, map(_refusal_in, statuses))
-        trouble = "" if 200 in statuses else next(said, "doesn't answer")
-        self._probed = (self._loop.time(), trouble)
-        return trouble
+        problem = "" if 200 in statuses else next(said, "doesn't answer")
+        self._probed = (self._loop.time(), problem)
+        return problem
 
     def _order(self, key: int | None, tokens: int, now_s: float) -> Iterable[int]:
         """Return the numbers of the servers, the best one first."""
@@ -268,7 +269,7 @@ class Upstream:
                 headers=request.headers,
             )
         except asyncio.CancelledError:
-            self._took(request, asked_s)  # a lower bound
+            self._record_latency(request, asked_s)  # a lower bound
             raise
         except UpstreamFailed as error:
             cause, server.refusal = error.cause, ""
@@ -284,11 +285,11 @@ class Upstream:
             server.busy_until_s, server.refusal = 0.0, ""
             server.answered_s = self._loop.time()
             server.latencies_s.append(server.answered_s - asked_s)
-            self._took(request, asked_s)
+            self._record_latency(request, asked_s)
             return answer
         raise await self._refusal(server, answer)
 
-    def _took(self, request: _Request, asked_s: float) -> None:
+    def _record_latency(self, request: _Request, asked_s: float) -> None:
         if request.may_hedge:
             self._hedge.took(self._loop.time() - asked_s)
 
@@ -338,7 +339,7 @@ class Upstream:
         await asyncio.sleep(until_s - now_s)
         return True
 
-    async def _tend(self) -> None:
+    async def _run_checks(self) -> None:
         """Read the servers' load, detect outliers, and close idle connections."""
         looks = 0
         while True:

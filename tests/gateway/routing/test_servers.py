@@ -45,7 +45,7 @@ class Fake:
     def is_admitting(self, now_s: float) -> bool:
         return self.is_up
 
-    def is_good(self, now_s: float) -> bool:
+    def is_available(self, now_s: float) -> bool:
         return self.is_up and self.busy_until_s <= now_s and self.ejected_until_s <= now_s
 
 

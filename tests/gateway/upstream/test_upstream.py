@@ -296,7 +296,7 @@ def test_a_refusal_of_all_servers_is_told_until_one_takes_a_request() -> None:
             assert [await refusal_of(upstream) for _ in range(2)] == [
                 "rejects the gateway key: status-401"
             ] * 2  # asked, open
-            assert await upstream.trouble() == "rejects the gateway key: status-401"
+            assert await upstream.models_problem() == "rejects the gateway key: status-401"
         async with upstream_of(refusing, DOWN) as (upstream, _):
             assert await refusal_of(upstream) == ""  # the other one may come back
         answers = iter([ok(b"no", status="404 x"), ok(b"{}")])
@@ -374,11 +374,11 @@ def test_probes_are_remembered_for_a_moment() -> None:
     async def run() -> None:
         async with upstream_of(FINE) as (upstream, (server,)):
             stop_clock()
-            assert [await upstream.trouble() for _ in range(3)] == [""] * 3
+            assert [await upstream.models_problem() for _ in range(3)] == [""] * 3
             assert len(server.requests) == 1
             assert server.requests[0].startswith(b"GET /v1/models HTTP/1.1\r\n")
             pass_time(1)
-            assert await upstream.trouble() == ""
+            assert await upstream.models_problem() == ""
             assert len(server.requests) == 2
 
     asyncio.run(run())
@@ -388,7 +388,7 @@ def test_operators_see_what_a_probe_saw() -> None:
     async def run() -> None:
         async with upstream_of(DOWN) as (upstream, _):
             assert not upstream.as_record()["is_down"]
-            assert await upstream.trouble() == "doesn't answer"
+            assert await upstream.models_problem() == "doesn't answer"
             assert upstream.as_record()["is_down"]
 
     asyncio.run(run())
