@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.detect import language as telling
+from sovctl.gateway.detect.language import language as telling
 from sovctl.gateway.detect.language.language import NONE, UNKNOWN, languages
 from sovctl.gateway.detect.language.stop_words import BALLOTS, GROUP_OF, GROUPS, HEAD_START, LANGUAGES
 

@@ -149,7 +149,7 @@ def test_what_is_no_such_model_is_refused(tmp_path: Path) -> None:
         loaded(save_gliner(tmp_path / "jieba", words_splitter_type="jieba"))
     with pytest.raises(InputError, match="of one GLiNER model, got ValueError"):
         loaded(save_gliner(tmp_path / "other mark", ent_token="[CLS]"))
-    with pytest.raises(InputError, match="expected 128 tokens for words beside the labels, got 1") as caught:
+    with pytest.raises(InputError, match="expected 128 tokens for words besides the labels, got 1") as caught:
         loaded(save_gliner(tmp_path / "short", encoder_config={"max_position_embeddings": 128}))
     assert caught.value.hint == "name fewer labels, or shorter ones"
     broken = save_gliner(tmp_path / "broken")
