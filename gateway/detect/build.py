@@ -1,4 +1,4 @@
-"""Builds the detector that a site's settings describe: which finders, in which order.
+"""Builds the detector that a site's settings describe: its finders, in order.
 
 detector = make_detector(settings.detect)
 """

@@ -1,10 +1,10 @@
-"""The detector: text in, findings out. Deterministic, in memory, and it raises rather than skips.
+"""The detector: returns the findings in a text. Deterministic, in memory; raises instead of skipping text.
 
     detector = make_detector(DetectSettings(phone_regions=["DE", "GB"]))      # see `build`
     detector.find("IBAN DE89 3704 0044 0532 0130 00")
     # [Finding(start=5, end=32, entity_type=EntityType.IBAN, score=1.0, rule="IBAN")]
 
-Whoever catches what it raises must treat the text as full of identifiers.
+A caller that catches an exception of the detector must treat the text as containing identifiers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of people in a view: by their surroundings and by the site's list; the text is cut into words once for both.
+"""Finds names of people in a view, by context and by the site's list; the text is split into words once for both.
 
 finder = NameFinder()
 [(f.start, f.end) for f in finder.find(NormalizedText("Dear Mr. Ola Nordmann, thank you"), [])]     # [(9, 21)]

@@ -1,8 +1,8 @@
 """The words around the numbers of one text, evaluated on demand and once.
 
-around = TextContext(topics, "his BSN is 111222333")
-around.may_say(topics.mask("@phone"))       # False: no word of the text belongs to the topic
-around(11, 20).near                         # topics right around the number
+context = TextContext(topics, "his BSN is 111222333")
+context.may_say(topics.mask("@phone"))      # False: no word of the text belongs to the topic
+context(11, 20).near                        # topics around the number
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Lines of a table without signs between its cells: the same sorts of things in the same places, line by line.
+"""Lines of a table without separators between its cells: words and numbers in the same positions, line by line.
 
 north 12 345 678
-south 9 1,204 77         # `lines_like(text, 0)`: where these two begin, and others of one word and three numbers
+south 9 1,204 77         # `lines_like(text, 0)`: starts of these two lines, and of others of one word and three numbers
 """
 
 from __future__ import annotations

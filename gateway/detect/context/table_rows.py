@@ -1,4 +1,4 @@
-"""Lines of a text in which something was found, such as the rows of a table."""
+"""Lines of a text that contain a finding, such as rows of a table."""
 
 from __future__ import annotations
 

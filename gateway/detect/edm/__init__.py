@@ -1,6 +1,6 @@
-"""Exact data match: the institution's own people, companies and numbers, kept as keyed hashes.
+"""Exact data match: finds the institution's own people, companies and numbers, which it stores as keyed hashes.
 
-`build` makes an index of a CSV file, `finder` finds what it lists in any of its forms:
+`index` builds an index of a CSV file, `matching` finds its people and companies in all their forms:
 
     listed = open_edm(settings.detect.exact_data_match)
     list(listed.find(words_of("Sehr geehrte Frau Rübenack")))

@@ -1,9 +1,9 @@
-"""Which scripts are in a text, from its UTF-8 bytes: the first byte of a character tells most of them.
+"""Scripts of a text, from its UTF-8 bytes: for most scripts the first byte of a character is sufficient.
 
     scripts_in("Пожалуйста call".encode(), "Пожалуйста call")    # families {"cyrillic", "latin"}, no languages
 
-A script that several languages with different words share is a family, and words decide; a script that stands for one
-language (or for some that no finder covers, so that it makes no difference which) is that language.
+A script that several languages share is a family, whose language the words determine. A script of a single language, or
+of several languages that no finder supports, determines the language.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Everyday words and telling letters of about fifty languages, as tables that `language` counts with.
+"""Common words and distinctive letters of about fifty languages, as tables that `language` counts with.
 
 The words are in `everyday_words.txt` and are read once, at import. Keys are UTF-8 with ASCII in lower case, as
 `language` cuts its words; a word with other letters is kept as it is written within a sentence, at its beginning, in

@@ -1,4 +1,4 @@
-"""Names that their own form gives away: patronymics, and `X bin Y`."""
+"""Finds names by their own form: patronymics, and `X bin Y`."""
 
 from __future__ import annotations
 

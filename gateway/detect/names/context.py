@@ -2,8 +2,7 @@
 
 A title, an introduction, a greeting, a closing, a role, a `name:` field, a patronymic, a known given name before a
 surname, a cell next to an identifier, the line below a label: in these places a word is a person. It is not a name
-model: a name without such a place around it is not found, which is why policy says in which languages the site accepts
-that.
+model: a name without such a context is not found, so policy states the languages in which the site accepts that.
 
     [(f.start, f.end) for f in find_names(words_of("Dear Mr. Ola Nordmann, thank you"))]     # [(9, 21)]
 """

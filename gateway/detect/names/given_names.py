@@ -1,4 +1,4 @@
-"""Given names, read from `given_names.txt`, as they occur: with a capital, in capitals, in the cases of Slavic names.
+"""Given names, read from `given_names.txt`, in all their forms: with a capital, in capitals, in Slavic cases.
 
 is_given_name("Ивану")      # True
 """

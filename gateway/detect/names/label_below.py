@@ -1,4 +1,4 @@
-"""Names on a line of their own, below a label that has one as well: what forms become when they are copied.
+"""Finds names on a line of their own, below a label on a line of its own, as in forms that were copied as text.
 
     Patient:                # a role, or a field such as `Name`, only with a colon: without, it may be a heading
 

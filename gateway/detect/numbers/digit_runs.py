@@ -1,11 +1,11 @@
-"""Digits that may belong together: "4111 1111 1111 1111", "529.982.247-25", "+49 (30) 901820".
+"""Runs of digits that may be one number: "4111 1111 1111 1111", "529.982.247-25", "+49 (30) 901820".
 
     (run,) = runs_at("call 030 901820 now", [5], Spans([]))
     run.lengths                 # [3, 6]: groups of digits
     run.gaps                    # [" "]: separators between the groups
 
-A run is as long as digits go on with at most three separators between two of them. A date ends it, so do letters; what
-is part of a decimal number, a time or an identifier that was found already is not in it.
+A run continues while at most three separators are between two digits. Dates and letters end it. Parts of decimal
+numbers, of times and of identifiers that were found before are excluded.
 """
 
 from __future__ import annotations

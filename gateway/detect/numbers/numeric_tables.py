@@ -1,4 +1,4 @@
-"""Rows of plain numbers: cells of a table, counters, measurements, of which some pass a check by chance.
+"""Rows of plain numbers: cells of a table, counters, measurements. Some of them pass a check by chance.
 
     12 431 34 4577 690 2105 6          # no social security number in the middle of it
     4111 1111 1111 1111                # a card: the whole row is one

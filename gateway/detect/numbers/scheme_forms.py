@@ -1,4 +1,4 @@
-"""Judges letters and digits in fixed places by the schemes: "12345678Z", "RSSMRA85T10A562S", "GB980780684"."""
+"""Validates letters and digits in fixed positions by the schemes: "12345678Z", "RSSMRA85T10A562S", "GB980780684"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges digits by the schemes: which identifiers are in a run?
+"""Finds identifiers in a run of digits by the schemes.
 
     finder = NumberFinder(NUMBERS, topics)
     finder.find(run, around)

@@ -1,4 +1,4 @@
-"""Short numbers of customers, patients and employees: "Patient ID: 48213", "Kundennummer: 4821", "EMP-30512".
+"""Recognizes short numbers of customers, patients, employees: "Patient ID: 48213", "Kundennummer: 4821", "EMP-30512".
 
 `document_numbers` recognizes longer ones. Every text contains numbers of four or five digits, so the name must be
 directly before the number, joined by a sign or a verb, or letters that abbreviate the name must precede the digits.

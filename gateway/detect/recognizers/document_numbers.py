@@ -1,4 +1,4 @@
-"""Numbers that only the words before them explain: passports, driving licences, accounts, and ids of unknown schemes.
+"""Recognizes numbers by the words before them: passports, driving licences, accounts, and IDs of unknown schemes.
 
     "passport no. AB1234567"    PASSPORT
     "account number 20481632"   ACCOUNT

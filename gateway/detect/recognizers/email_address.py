@@ -1,6 +1,6 @@
-"""E-mail addresses: the dot-atom of RFC 5322 with letters of any script, and any top-level name.
+"""Recognizes e-mail addresses: the dot-atom of RFC 5322 with letters of any script, and any top-level domain.
 
-Presidio's own check drops internal addresses such as anna@bank.internal, by a list that it downloads.
+Presidio's own check rejects internal addresses such as anna@bank.internal, by a list of domains that it downloads.
 """
 
 from __future__ import annotations

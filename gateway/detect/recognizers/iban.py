@@ -1,8 +1,8 @@
-"""IBANs of every country in the registry, however they are grouped, in either case.
+"""Recognizes IBANs of every country in the registry, with any grouping, in either case.
 
-The structure of the country and the check digits decide (ISO 13616, MOD 97-10), so what follows an IBAN never spoils
-it: Presidio's pattern runs on into the next words and then rejects the whole ("BE68539007547034 thank you" passes in
-clear, seen in 2.2.366).
+The structure of the country and the check digits decide (ISO 13616, MOD 97-10), so text after an IBAN does not matter.
+Presidio's pattern continues into the next words and then rejects the match: it misses "BE68539007547034 thank you"
+(2.2.366).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Which digits are a phone number, by Google's metadata in `phonenumbers`.
+"""Validates phone numbers by Google's metadata in `phonenumbers`.
 
     plan = PhonePlan(["DE", "GB"])
     plan.international("4930901820")     # "+4930901820"
     plan.national("030901820")           # ("+4930901820", True): with its trunk prefix
 
-`phonenumbers.parse` tries every region in turn at about 20 microseconds each; here the patterns of the regions are
-compiled once, and a number costs one match for each (measured 2026-11). The verdicts are those of `is_valid_number`.
+`phonenumbers.parse` tries every region in turn, at about 20 microseconds each. Here the patterns of the regions are
+compiled once, and a number costs one match for each (measured 2026-11). The results are those of `is_valid_number`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     list(candidates("licence plate YO53 PRH", 0))    # [(14, 22)]
 
-Digits and capitals mixed are everywhere, so they are looked for only where one of these words is near; `documents` then
-asks what the words around them say.
+Mixed digits and capitals are frequent, so only those near one of these words are candidates; `document_numbers` then
+evaluates the topics of the words around them.
 """
 
 from __future__ import annotations

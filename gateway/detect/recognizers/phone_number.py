@@ -1,6 +1,6 @@
 """Recognizes phone numbers: with a plus sign, in national formats, and next to a word such as "phone".
 
-What counts, from the surest to the weakest:
+Accepted numbers, in order of certainty:
 
     +49 30 901820, 0049 30 901820, tel:+4930901820    of any country
     030 901820, (212) 555-0123, 0812-3456-7890         valid in a region of the site, with its trunk prefix or grouping

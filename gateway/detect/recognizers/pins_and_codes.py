@@ -1,4 +1,4 @@
-"""Codes of a few digits that only their name makes secret: PINs, card verification codes, one-time passwords.
+"""Recognizes short codes by their name: PINs, card verification codes, one-time passwords.
 
     "my PIN is 4821", "CVV: 123", "the OTP 482913", "mTAN=593021", "the CVV of my card is 123", "388 is my CVV"
 

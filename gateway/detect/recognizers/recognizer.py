@@ -1,7 +1,7 @@
-"""What recognizes one kind of identifier at a place that the scanner pointed to.
+"""The interface of recognizers: each recognizes an entity type at a place that the scanner found.
 
-A recognizer names patterns for the scanner, and decides at each place where one of them hit. It reads only the
-identifier and its surroundings there, so a text without hits costs nothing more.
+A recognizer defines patterns for the scanner, and decides at each place where one of them matched. It reads only the
+identifier and the words around it, so a text without matches has no further cost.
 """
 
 from __future__ import annotations

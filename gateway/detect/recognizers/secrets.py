@@ -1,8 +1,7 @@
-"""Keys, tokens and passwords: forms that their issuers publish, and what is named as one (`named_secrets`).
+"""Recognizes keys, tokens and passwords: by the published formats of issuers, and by labels (`labelled_passwords`).
 
-A secret is never ordinary text, so each form is specific enough to be believed alone. Forms are the issuers' own
-documented prefixes (GitHub 2021-04, GitLab "Token prefixes", AWS IAM identifiers, Slack, Stripe, RFC 7519, RFC 7468),
-read 2026-11.
+Each format is specific enough to count without context. The formats are the issuers' documented prefixes (GitHub
+2021-04, GitLab "Token prefixes", AWS IAM identifiers, Slack, Stripe, RFC 7519, RFC 7468), read 2026-11.
 """
 
 from __future__ import annotations

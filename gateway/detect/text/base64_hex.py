@@ -1,9 +1,9 @@
-"""Text inside base64 and hexadecimal runs.
+"""Decodes text in base64 and hexadecimal runs.
 
     decoded_runs("see YW5uYUBleGFtcGxlLmNvbQ== there", [4])      # [(4, 28, "anna@example.com")]
 
-A run counts when what it decodes to is text through and through; random keys, digests and pictures are not, and long
-runs of those are an obstacle of their own (`inspection`). Linear: every run is decoded once.
+A run counts if its decoded form is text. Keys, digests and pictures are not, and long runs of those are an obstacle
+(`inspection`). Linear: every run is decoded once.
 """
 
 from __future__ import annotations

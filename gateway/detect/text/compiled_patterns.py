@@ -1,11 +1,11 @@
-"""Compiled pattern sets, kept from one start to the next: to compile them takes most of a start, to load them nothing.
+"""Cache of compiled pattern sets on disk: compiling takes most of the start-up time, loading is almost free.
 
     database = compiled([b"[0-9]{4}"], [hyperscan.HS_FLAG_DOTALL])
 
-A set is kept in a file named by the digest of its patterns and of Hyperscan's version, below `$CACHE_DIRECTORY` (which
-systemd sets), `$XDG_CACHE_HOME/sovctl` or `~/.cache/sovctl`. A folder and a file are believed only where they are ours
-and other users cannot write them, and a file only whole: its head is the SHA-256 of the rest. Hyperscan itself refuses
-what was made for another processor. Whatever is wrong, the patterns are compiled, as they are without a folder.
+A set is stored in a file named by the digest of its patterns and of Hyperscan's version, below `$CACHE_DIRECTORY` (set
+by systemd), `$XDG_CACHE_HOME/sovctl` or `~/.cache/sovctl`. The folder and the file are used only if this user owns them
+and others cannot write them, and if the SHA-256 in the file's head matches the rest. Hyperscan itself rejects sets that
+were compiled for another processor. After any failure the patterns are compiled, as without a folder.
 """
 
 from __future__ import annotations

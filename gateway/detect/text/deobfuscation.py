@@ -1,4 +1,4 @@
-"""Undoes the disguises in which identifiers hide, by intent or by copy and paste.
+"""Undoes disguises of identifiers, whether intended or caused by copy and paste.
 
     plain(NormalizedText("\\uff14\\uff11\\uff11\\uff11")).text                # "4111"
     [view.text for view in views("anna%2540example.com")]    # as it stands, and "anna@example.com"

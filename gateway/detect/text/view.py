@@ -1,12 +1,12 @@
-"""A text as the finders should see it, with an exact way back to the text as it was written.
+"""The text as finders receive it, with a map of its spans to the original text.
 
     view = NormalizedText("to anna\\\\u0040example.com").replaced([(7, 13, "@")])
     view.text               # "to anna@example.com"
     view.span(3, 19)        # (3, 24): the span of the address in the original
 
-A view is made of the original by replacing pieces of it, or of another view. Only the places where something changed
-are kept, so a view of a long text that differs in one place costs next to nothing; one whose pieces keep their length
-needs no offsets. `deobfuscation`, `escapes` and `base64_hex` describe the disguises that are undone.
+A view is derived from the original, or from another view, by replacing parts of it. It stores only the changed parts,
+so a view of a long text with one change is cheap; a view whose parts keep their length stores no offsets.
+`deobfuscation`, `escapes` and `base64_hex` describe the disguises that are undone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names that are also words: alone they are not believed to be names.
+"""Names that are also common words: alone, they do not count as names.
 
 is_common("Rose")          # True: the flower, a form of rise, and a name
 """

@@ -1,9 +1,9 @@
 """Exact keys of surnames without other words of the name: the spelling must match, unlike in `keys`.
 
-Two words of one person may both merely sound like the list's, because they vouch for each other. One word may not:
-"Dice" is no "Deise". So only case endings of the surname's own declension, lost marks (ö as o or oe) and the standard
-transliterations of Cyrillic are allowed for. A key is a stem and a declension; a text's word has one for every
-declension to which its ending could belong:
+Two words of one person may be compared by sound, because they confirm each other. A single word may not: "Dice" does
+not match "Deise". So only case endings of the surname's own declension, missing marks (ö as o or oe) and the standard
+transliterations of Cyrillic match. A key is a stem and a declension; a word of a text has one key for every declension
+to which its ending could belong:
 
     listed_forms("Kowalska")                                         # {"fkowalska|x", "fkowalsk|s"}
     text_forms("Ковальской") & listed_forms("Kowalska")              # {"fkowalsk|s"}

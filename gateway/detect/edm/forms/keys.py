@@ -1,8 +1,8 @@
-"""The keys of a word: what is hashed, and what meets when two words may be the same name.
+"""Keys of a word: the strings that are hashed, and compared to decide whether two words may be the same name.
 
-A key is a tag and a spelling: `w` sounds like it, `v` the same with vowels blurred (for Arabic names in other scripts,
-of which every vowel varies), `k` and `K` consonants only (of other scripts, of Arabic script; each is looked for from
-the other side), `l` two consonants (of a word that has its article in Arabic script), `a` Arabic letters.
+A key is a tag and a spelling: `w` by sound; `v` the same with vowels blurred, for Arabic names in other scripts, whose
+vowels vary; `k` and `K` consonants only, of other scripts and of Arabic script, each compared with the other; `l` two
+consonants, of a word with its article in Arabic script; `a` Arabic letters.
 
     set(listed_keys("Kowalska", is_arabic=False)) & set(text_keys("Kowalskiej"))      # {"wkovalsk"}
 """

@@ -1,4 +1,4 @@
-"""Arabic names in Latin letters, as passports, newspapers and people of many countries spell them, in one spelling.
+"""Maps the Latin spellings of an Arabic name, as in passports and newspapers of many countries, to one spelling.
 
     romanised("Darweesh")                     # ("darwish",), as Darwish, Derwich
     set(romanised("Mohamed")) & set(romanised("Muhammad"))        # {"muhamad"}
@@ -8,7 +8,7 @@ Arabic script writes only long vowels, so any vowel of a Latin spelling may be a
     transcribed("الزهراوي") & unvowelled("alzahrawi")        # {"zhraui"}
 
 Finer than `spelling.blurred`, which equates all vowels: a surname without other words is compared by these. Vowels
-are a, i and u; e may be a or i. Consonants that only some spellings tell apart are one: h and kh, g and j, q and k.
+are a, i and u; e may be a or i. Consonants that some spellings confuse are one: h and kh, g and j, q and k.
 """
 
 from __future__ import annotations

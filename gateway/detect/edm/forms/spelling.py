@@ -1,11 +1,11 @@
-"""How a name sounds, more or less: one key for the ways of writing it, in Latin, Cyrillic, Arabic and other scripts.
+"""The sound of a name, approximately: one key for its spellings in Latin, Cyrillic, Arabic and other scripts.
 
 A passport, a bank form and a chat write the same name differently: Aleksei, Alexey, Алексей; Müller, Mueller, Muller;
-Mohammed, Muhammad, محمد. `readings` gives the keys of a word: a small alphabet (vowels, plain consonants, `S` for all
-hushing sounds, `s` for all hissing ones) in which the usual transliterations meet. Where a spelling can be read in two
-ways (`ch` in Chernov and in Mikhail) there are two keys; two words may be the same name when they share one.
+Mohammed, Muhammad, محمد. `readings` returns the keys of a word, in a small alphabet: vowels, plain consonants, `S` for
+all hushing sounds, `s` for all hissing ones. The usual transliterations have the same key. A spelling with two
+pronunciations (`ch` in Chernov and in Mikhail) has two keys; two words may be the same name if they share one.
 
-`skeletons` gives the consonants only, for names that Arabic script writes without short vowels.
+`skeletons` returns the consonants only, for names that Arabic script writes without short vowels.
 
     readings("Щербаков")                              # ("Serbakov",)
     set(readings("Schtscherbakow")) & set(readings("Shcherbakov"))      # {"Serbakov"}

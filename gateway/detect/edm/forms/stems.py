@@ -6,7 +6,7 @@ these languages. Two are the same name when they share a stem (compared by `spel
     base_stems("Kowalska")                     # ("kowalsk",)
     "kowalsk" in stems("Kowalskiej")           # True
 
-No language is asked for: a text may mix them, and a wrong stem only costs a look-up that finds nothing.
+The language is not a parameter: a text may mix languages, and a wrong stem only costs a look-up without a result.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Cyrillic and Greek names in Latin letters, as the standards and habits of several countries write them.
+"""Cyrillic and Greek names in Latin letters, by the standards and customs of several countries.
 
     in_latin("щербаков")            # {"shcherbakov", "schtscherbakow", "szczerbakow", "scerbakov", ...}
 
 A surname without other words is compared letter by letter, so every spelling is generated; `spelling` is for two words
-of a name, which only have to sound alike. Marks are left out (š is s), as the texts' are before they are compared.
+of a name, which are compared by sound. Marks are omitted (š is s), as in texts before the comparison.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The list as an index wants it: words with numbers and keys, and which of them belong to one person or company.
+"""Entries of an index: words with numbers and keys, and the words of each person and company.
 
     listing = Listing(Hasher(key))
     listing.add({"given_name": "Anna", "surname": "Kowalska", "birth_date": "1985-02-03"})
     write_index(path, key, listing.contents(), built_at=...)
 
-Names are held here in clear, in memory, while an index is built; nothing of this is kept. Accounts, dates and addresses
-are hashed at once, because there are many more of them than names.
+While an index is built, names are in memory in clear; they are discarded afterwards. Accounts, dates and addresses are
+hashed immediately, because there are many more of them than names.
 """
 
 from __future__ import annotations

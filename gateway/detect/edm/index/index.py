@@ -13,8 +13,8 @@ be determined; with the key, only by guessing words. The file does reveal how ma
     supports       hash of an account, birth date, ... mixed with the number of a word of the same person
     values         hash of an account or customer number
 
-Opening checks the key, the sizes, the digest of the arrays and a MAC over the header, so a damaged file, a shortened
-one and one of another key are refused. Readers that have the old file open keep it; a new one is moved into its place.
+Opening verifies the key, the sizes, the digest of the arrays and a MAC over the header, so a damaged or truncated file,
+or a file of another key, is rejected. Readers that have the old file open keep it; a new file replaces it by rename.
 
     index = Index.open(path, key)
     ids = index.ids("wkovalsk")

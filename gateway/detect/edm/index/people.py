@@ -1,4 +1,4 @@
-"""A row of the list as words with roles: what the institution knows of one person or company.
+"""Words of a row of the list with their roles: the names of one person or company.
 
 person_of({"given_name": "Anna Maria", "surname": "von der Heyden"})
 # Person(givens=("anna", "maria"), surnames=("heyden",))

@@ -1,4 +1,4 @@
-"""The institution's list as it comes: a CSV file, whose columns are found by their headers or named by the operator.
+"""Reads the institution's list from a CSV file, whose columns are found by their headers or named by the operator.
 
     with open("customers.csv", newline="", encoding="utf-8-sig") as file:
         table = Table(file, columns={"surname": "Nachname"})

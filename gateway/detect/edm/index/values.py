@@ -1,7 +1,6 @@
-"""What supports a name: account, birth date, phone, e-mail, address, customer number; in a list and in a text.
+"""Values that support a name: account, birth date, phone, e-mail, address, customer number; in a list and in a text.
 
-Each value has one form however it is written, with a letter in front for what it is, so that a date is never taken for
-an account.
+Each value has one canonical form with a letter for its type in front, so that a date never equals an account.
 
     values_in_row({"birth_date": "03.02.1985"})          # {"d1985-02-03"}
     Values("born on 1985-02-03", index.supporting).near(0)      # hashes of the listed ones

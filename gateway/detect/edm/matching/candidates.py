@@ -1,4 +1,4 @@
-"""Where in a text listed words stand that could be names there: only these places are read by `finder`.
+"""Positions of listed words in a text that could be names: `finder` evaluates only these.
 
 In prose, half of the words sound like a name of a long list. Nearly all of them need a capital to be a name
 (`Listed.needs_context`): they are searched for with a capital, and next to given names.

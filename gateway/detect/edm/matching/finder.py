@@ -7,7 +7,7 @@
     otherwise with an initial, a title or role before it, or an account, birth date, ... of the same person nearby
     the words of a company, without its legal form
 
-A finding's value is how the name sounds, so that all forms of one name are one value (see `tokens`).
+A finding's value is the sound of the name, so that all forms of one name have one value, and one token (see `tokens`).
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     may_join(run, known, 0, 1)                        # no words between them, or only words of names
     is_phrase(text, run, known, 0, 1, given=0)        # "In der Ecke": words with capitals that are not a name
 
-That the list has a person with both is for `finder` to ask.
+`finder` checks whether the list has a person with both words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which words of a text are listed, and as what; each word is looked up once in the life of a process.
+"""Roles of the words of a text in the list; each word is looked up once in the life of a process.
 
 Of an unlisted word only Python's salted hash is kept; of a listed word also its numbers in the index. Both tables are
 bounded, and cleared when they are full.

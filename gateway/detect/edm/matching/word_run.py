@@ -1,4 +1,4 @@
-"""The words around a word: those that could be one name or one company with it.
+"""The words around a word that could be one name or one company with it.
 
 run = run_at("the contract of Kowalska, Anna M. from", 16, 24)
 [token.text for token in run.tokens]          # ["contract", "of", "Kowalska", "Anna", "M", "from"]
