@@ -76,7 +76,7 @@ class AppContext:
     metrics: Callable[[], Metrics]
     """Returns the metrics of all workers."""
     handoffs: HandoffService | None = None
-    """Where clients fetch the answers of operators; None if the site has no hand-offs."""
+    """Hand-offs, from which clients fetch the answers of operators; None without hand-offs."""
 
 
 class App:
@@ -176,8 +176,13 @@ class App:
             )
             route = _ROUTES[reply.route]
             if isinstance(reply.content, bytes):
-                told = [(b"content-type", surface.content_type(reply.content)), _NO_STORE, route, *reply.headers]
-                await send_whole(send, reply.status, told, reply.content, request_id)
+                response_headers = [
+                    (b"content-type", surface.content_type(reply.content)),
+                    _NO_STORE,
+                    route,
+                    *reply.headers,
+                ]
+                await send_whole(send, reply.status, response_headers, reply.content, request_id)
             else:
                 await send_stream(send, [*_STREAMED, route, *reply.headers], reply, request_id)
         except asyncio.CancelledError:

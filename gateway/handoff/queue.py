@@ -67,7 +67,7 @@ class Counts:
     open: int
     oldest_waiting: int | None
     """Creation time of the oldest waiting hand-off; None if none waits."""
-    unheard_since: int | None
+    failing_since: int | None
     """Creation time of the oldest hand-off with a failed webhook call; None if none failed."""
 
 

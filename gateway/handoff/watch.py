@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _CHECK_EVERY_S = 1.0  # three reads of a small file take 0.1 ms
 _MAX_CALLS = 16  # concurrent webhook calls
-_UNHEARD_S = 60  # time that the receiver may be down before /readyz reports it
+_FAILING_S = 60  # time that the receiver may be down before /readyz reports it
 
 
 class Watch:
@@ -150,6 +150,6 @@ def _wrong(counts: Counts, settings: HandoffSettings, *, now: float) -> dict[str
         said.append(f"the queue is full: {counts.open} are open")
     if counts.oldest_waiting is not None and now - counts.oldest_waiting >= settings.stuck_after_s:
         said.append(f"the oldest one has waited for {int(now - counts.oldest_waiting)} s")
-    if counts.unheard_since is not None and now - counts.unheard_since >= min(_UNHEARD_S, settings.stuck_after_s):
+    if counts.failing_since is not None and now - counts.failing_since >= min(_FAILING_S, settings.stuck_after_s):
         said.append("the webhook fails")
     return {"handoffs": "; ".join(said)} if said else {}

@@ -216,11 +216,11 @@ def test_the_webhook_is_due_until_it_was_heard(place: Place) -> None:
         assert [(due.case, due.attempts) for due in await queue.due(now=100, most=9)] == [(made, 0)]
         await queue.failed(made.id, next_at=107)
         assert await queue.due(now=106, most=9) == []
-        assert (await queue.counts()).unheard_since == 100
+        assert (await queue.counts()).failing_since == 100
         assert [due.attempts for due in await queue.due(now=107, most=9)] == [1]
         await queue.delivered(made.id)
         assert await queue.due(now=1e9, most=9) == []
-        assert (await queue.counts()).unheard_since is None
+        assert (await queue.counts()).failing_since is None
 
     run(place, work)
 
