@@ -143,11 +143,11 @@ def _experts(server: Server) -> Iterator[Step]:
     if not server.enable_expert_parallel:
         return
     count = server.model.arch.moe.experts if server.model.arch.moe else 0
-    ranks, tensor = server.data_parallel_size, server.tensor_parallel_size
-    gpus = ranks * tensor
+    ranks, tensor_parallel_size = server.data_parallel_size, server.tensor_parallel_size
+    gpus = ranks * tensor_parallel_size
     experts = server.weights.expert_bytes()
     rest = server.weights.total_bytes() - experts
-    division = f"complete on each of {ranks} GPUs" if ranks > 1 else f"divided by {tensor}"
+    division = f"complete on each of {ranks} GPUs" if ranks > 1 else f"divided by {tensor_parallel_size}"
     yield Step(
         "expert parallelism",
         "experts / (TP x DP) + other weights / TP on each GPU; two exchanges of tokens per layer",
@@ -171,18 +171,18 @@ def _adapters(server: Server) -> Iterator[Step]:
         return
     one = memory.adapters_bytes / server.max_loras
     alone = adapter_bytes(server.weights, server.max_lora_rank)
-    tensor = server.tensor_parallel_size
+    tensor_parallel_size = server.tensor_parallel_size
     yield Step(
         "LoRA adapters on one GPU",
         "max_loras x max_lora_rank x (inputs + outputs of every linear layer; TP divides one of the two)",
         (
             f"max_loras {server.max_loras}, max_lora_rank {server.max_lora_rank}, bf16",
-            f"one adapter {both_units(one)} per GPU (TP {tensor}), {both_units(alone)} on a single GPU",
+            f"one adapter {both_units(one)} per GPU (TP {tensor_parallel_size}), {both_units(alone)} on a single GPU",
         ),
         f"{both_units(memory.adapters_bytes)}; their effect on times is not modelled",
-        f"the common rule (size of the adapter file / TP) gives at most {both_units(alone / tensor)} each, sovctl "
-        f"computes {both_units(one)} because vLLM allocates every layer and divides one of the two matrices"
-        if tensor > 1
+        f"the common rule (adapter file / TP) gives at most {both_units(alone / tensor_parallel_size)} each, "
+        f"sovctl computes {both_units(one)} because vLLM allocates every layer and divides one of the two matrices"
+        if tensor_parallel_size > 1
         else "",
     )
 
@@ -217,12 +217,18 @@ def _memory(server: Server) -> Step:
 
 
 def _token(server: Server) -> Step:
-    arch, tensor, pipeline = server.model.arch, server.tensor_parallel_size, server.pipeline_parallel_size
+    arch, tensor_parallel_size, pipeline_parallel_size = (
+        server.model.arch,
+        server.tensor_parallel_size,
+        server.pipeline_parallel_size,
+    )
     all_layers = server.kv_cache.token_bytes(
-        tensor_parallel_size=tensor, kv_cache_dtype_bytes=server.kv_cache_dtype_bytes
+        tensor_parallel_size=tensor_parallel_size, kv_cache_dtype_bytes=server.kv_cache_dtype_bytes
     )
     held = server.kv_cache.token_bytes(
-        tensor_parallel_size=tensor, pipeline_parallel_size=pipeline, kv_cache_dtype_bytes=server.kv_cache_dtype_bytes
+        tensor_parallel_size=tensor_parallel_size,
+        pipeline_parallel_size=pipeline_parallel_size,
+        kv_cache_dtype_bytes=server.kv_cache_dtype_bytes,
     )
     inputs = tuple(
         f"{group.layers} layers ({group.span.value}"
@@ -231,7 +237,7 @@ def _token(server: Server) -> Step:
             if group.window
             else ""
         )
-        + f"): {_entry(group, tensor)}"
+        + f"): {_entry(group, tensor_parallel_size)}"
         for group in server.kv_cache.groups
     )
     note = ""
@@ -239,41 +245,42 @@ def _token(server: Server) -> Step:
         hidden = 2 * arch.layers * arch.hidden * server.kv_cache_dtype_bytes
         note = (
             f"the common rule (2 x layers x hidden size) gives {both_units(hidden)} for all GPUs, sovctl computes "
-            f"{both_units(all_layers * tensor)} because {_why_less(server)}"
+            f"{both_units(all_layers * tensor_parallel_size)} because {_why_less(server)}"
         )
     return Step(
         "KV cache of one token",
         "sum over layers of values per head x heads on a GPU x bytes",
         (*inputs, f"{server.kv_cache_dtype_bytes:g} B each"),
-        f"{both_units(held)} on each GPU (TP {tensor}, PP {pipeline})",
+        f"{both_units(held)} on each GPU (TP {tensor_parallel_size}, PP {pipeline_parallel_size})",
         note,
     )
 
 
-def _entry(group: LayerGroup, tensor: int) -> str:
+def _entry(group: LayerGroup, tensor_parallel_size: int) -> str:
     """Return what one layer of a group stores for a token or session, as text."""
     if group.span is AttentionSpan.STATE:
-        return f"one state per session, {both_units(group.rank_bytes(tensor, 1))} on each GPU"
+        return f"one state per session, {both_units(group.rank_bytes(tensor_parallel_size, 1))} on each GPU"
     if group.tokens_per_entry > 1:
         return f"one entry of {group.elements} values for {group.tokens_per_entry} tokens, complete on every GPU"
     if group.heads is None:
         return f"{group.elements} values, complete on every GPU"
-    on_each = max(1, ceil(group.heads / tensor))
+    on_each = max(1, ceil(group.heads / tensor_parallel_size))
     return f"{group.elements} values per head, keys and values; {group.heads} heads, {on_each} on each GPU"
 
 
 def _why_less(server: Server) -> str:
-    groups, tensor = server.kv_cache.groups, server.tensor_parallel_size
+    groups, tensor_parallel_size = server.kv_cache.groups, server.tensor_parallel_size
     spans = {group.span for group in groups}
     is_latent = any(group.heads is None for group in groups)
     reasons = ["only a compressed latent is stored" if is_latent else "only key-value heads are stored"]
-    if is_latent and tensor > 1:
-        reasons.append(f"each of {tensor} GPUs stores all of it")
+    if is_latent and tensor_parallel_size > 1:
+        reasons.append(f"each of {tensor_parallel_size} GPUs stores all of it")
     heads = max(
-        (group.heads for group in groups if group.heads and group.span is not AttentionSpan.STATE), default=tensor
+        (group.heads for group in groups if group.heads and group.span is not AttentionSpan.STATE),
+        default=tensor_parallel_size,
     )
-    if heads < tensor:
-        reasons.append(f"{heads} heads are replicated on {tensor} GPUs")
+    if heads < tensor_parallel_size:
+        reasons.append(f"{heads} heads are replicated on {tensor_parallel_size} GPUs")
     if AttentionSpan.WINDOW in spans:
         reasons.append("windows have a fixed maximum")
     if AttentionSpan.STATE in spans:

@@ -221,7 +221,7 @@ def test_weights_that_do_not_fit_are_not_shown_as_room_below_zero() -> None:
     with pytest.raises(SpecError) as caught:
         site(pool={"tensor_parallel_size": 1, "replicas": 1}, workload=asked(10))
     (problem,) = caught.value.problems
-    assert "got none, as the weights alone do not fit" in problem.message
+    assert "got none, because the weights alone do not fit" in problem.message
     assert " -" not in problem.message.partition("less weights")[0]
 
 
@@ -265,7 +265,7 @@ def test_what_if_reads_values_as_site_yaml_does_and_names_what_there_is() -> Non
     with pytest.raises(InputError) as caught:
         changed(loaded, ["workload[nobody].users=1"], today=TODAY, catalog=load_catalog())
     assert "`workload[nobody].users`" in str(caught.value)
-    assert caught.value.hint == "there are branches"
+    assert caught.value.hint == "known names: branches"
 
 
 def test_more_are_never_waiting_than_there_are_people() -> None:
