@@ -33,7 +33,7 @@ class Masker:
         self.inspect_s.clear()
 
     def replace(self, text: str) -> Replacement:
-        """What would be replaced in `text`, under a policy that tokenizes every entity type.
+        """Return the replaced spans of `text`, under a policy that tokenizes every entity type.
 
         Raises:
             Exception: whatever the detector raises.
@@ -52,7 +52,7 @@ class Masker:
 
 
 def _aligned(tokenized: str, issued: dict[str, str]) -> Replacement:
-    """Where in the original each token stands: between two tokens, both texts are the same."""
+    """Return the spans of the tokens in the original: between two tokens, both texts are the same."""
     intervals: list[Interval] = []
     entity_types: list[str] = []
     shift = 0  # original position less tokenized position

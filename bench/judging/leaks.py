@@ -121,7 +121,7 @@ def _merged(spans: Sequence[Span]) -> list[Interval]:
 
 
 def _touches(one: Interval, others: Sequence[Interval]) -> bool:
-    """True when `one` shares a character with one of `others`, which are sorted and do not overlap."""
+    """Return whether `one` shares a character with one of `others`, which are sorted and do not overlap."""
     place = bisect_right(others, one[0], key=lambda other: other[1])
     return place < len(others) and others[place][0] < one[1]
 

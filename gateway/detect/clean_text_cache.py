@@ -42,7 +42,7 @@ class Finder(Protocol):
         """Identifiers, sorted, none overlapping."""
 
     def scan(self, text: str) -> tuple[list[Finding], Words | None]:
-        """The same, and the text as its words where `languages_of` may have them."""
+        """Return the findings, and the words of the text if `languages_of` accepts them."""
 
 
 class CleanTextCache:
@@ -127,7 +127,7 @@ class CachedFinder:
         return found, None, text_words
 
     def are_clean(self, texts: Iterable[str]) -> bool:
-        """True when none of these texts holds anything; when in doubt it is False.
+        """Return whether none of these texts contains a finding; False if this is unknown.
 
         Raises:
             Exception: as `suspects`.
@@ -171,7 +171,7 @@ class CachedFinder:
 
 
 def _holders(texts: Sequence[str], found: Iterable[Finding]) -> Container[int]:
-    """Which of the texts hold what was found in all of them together; all when something is not within one."""
+    """Return the texts that contain findings of all of them together; all texts if a finding spans several."""
     begins = list(accumulate((len(text) + len(APART) for text in texts), initial=0))
     held: set[int] = set()
     for finding in found:

@@ -39,7 +39,7 @@ class Detector:
         return self.scan(text)[0]
 
     def scan(self, text: str) -> tuple[list[Finding], Words | None]:
-        """The same, and the text as its words if it is ASCII without our tokens, for `language.languages`."""
+        """Return the findings, and the words of an ASCII text without own tokens, for `language.languages`."""
         found: list[Finding] = []
         seen = views(text)
         for view in reversed(seen):  # of equal findings the one with its disguise undone stands

@@ -298,7 +298,7 @@ def _over_cells(text: str, findings: list[Finding]) -> Iterator[str]:
 
 
 def _is_read(path: Path, part: Mapping[str, Any], leaves: JsonTexts) -> bool:
-    """True when a file is text that was read, and the part does not also point to another one."""
+    """Return whether a file is text that was read, and the part does not also point to another one."""
     inner = next((part[name] for name in ("file", "source") if isinstance(part.get(name), dict)), part)
     return not any(inner.get(name) for name in _ELSEWHERE) and any(
         leaf.wrapping is not None and leaf.path[: len(path)] == path for leaf in leaves.texts
@@ -312,7 +312,7 @@ def _is_word(text: str, start: int, end: int) -> bool:
 
 
 def _has_long_run(text: str) -> bool:
-    """True when so many characters stand together without a space; prose has one near the end of every step."""
+    """Return whether so many characters stand together without a space; prose has one near the end of every step."""
     steps = _STEPS.match(text)
     assert steps is not None  # it also matches zero steps
     return len(text) - steps.end() >= _LONGEST_PLAIN

@@ -99,13 +99,13 @@ class _Part:
             yield from (prefix, prefix.capitalize(), prefix.title(), prefix.upper())
 
     def is_common(self) -> bool:
-        """True for a word that is also something else than a name."""
+        """Return True for a word that is also something else than a name."""
         if self.is_ordinary is None:
             self.is_ordinary = is_common(self.word)
         return self.is_ordinary
 
     def is_case(self, word: str) -> bool:
-        """True when a word is this one, in this case or another."""
+        """Return whether a word is this one, in this case or another."""
         if word == self.word:
             return True
         if is_arabic(word):
@@ -122,7 +122,7 @@ class _Part:
         return not self.own_forms.isdisjoint(listed_forms(word))
 
     def is_transliteration(self, word: str) -> bool:
-        """True when a word of another script is this one."""
+        """Return whether a word of another script is this one."""
         if abs(len(word) - len(self.word)) > _LONGEST_ENDING or _classes(word[0]).isdisjoint(_classes(self.word[0])):
             return False
         if not self.forms:
@@ -248,7 +248,7 @@ class Aliases:
 
 
 def _may_be_known(word: str) -> bool:
-    """False for a word without a capital that could be any; in Arabic script every word is one."""
+    """Return False for a word without a capital that could be any; in Arabic script every word is one."""
     return not is_common_word(word) if is_arabic(word) and is_given_name(word) else not is_common(word)
 
 

@@ -58,7 +58,7 @@ class LlmReview:
         return True
 
     def wants(self, text: str, found: Sequence[Finding]) -> bool:
-        """True when a look is to be taken at a text."""
+        """Return whether a text is to be reviewed."""
         return wants(self._settings, text, found)
 
     async def find(self, texts: Sequence[str], *, tenant: str) -> Mapping[str, list[Finding]]:
@@ -112,7 +112,7 @@ class LlmReview:
 
 
 def wants(settings: LlmReviewSettings, text: str, found: Sequence[Finding]) -> bool:
-    """True when such settings have a look taken at a text."""
+    """Return whether a text is to be reviewed under these settings."""
     return settings.when == "always" or has_uncertain_name(text, found)
 
 

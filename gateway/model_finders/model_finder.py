@@ -22,7 +22,7 @@ class ModelFinder(Protocol):
 
     @property
     def name(self) -> str:
-        """What audit records call it."""
+        """Its name in audit records."""
 
     @property
     def rule(self) -> str:
@@ -33,10 +33,10 @@ class ModelFinder(Protocol):
         """Entity types of its findings."""
 
     def concerns(self, inspection: Inspection) -> bool:
-        """Whether it has anything to say about such a request."""
+        """Return whether the finder supports such a request."""
 
     def wants(self, text: str, found: Sequence[Finding]) -> bool:
-        """Whether it is to be asked about a text.
+        """Return whether a text is to be sent to the finder.
 
         Args:
             found: what is known in it, sorted, none overlapping.

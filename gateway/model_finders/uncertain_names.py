@@ -21,7 +21,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def has_uncertain_name(text: str, found: Sequence[Finding]) -> bool:
-    """True when a word of `text` could be a name.
+    """Return whether a word of `text` could be a name.
 
     Args:
         found: what is known in it, sorted, none overlapping.

@@ -45,7 +45,7 @@ class Permissions:
     """Those of the route that are under a law which policy allows."""
 
     def action_for(self, entity_type: EntityType, rule: str) -> Action:
-        """What to do with a finding of this kind by this rule."""
+        """Return the action for a finding of this entity type by this rule."""
         if self.by_rule and (action := self.by_rule.get((entity_type, rule))):
             return action
         return self.by_entity_type[entity_type]

@@ -47,7 +47,7 @@ class NumberContext:
         return self._behind.following
 
     def speaks_of(self, mask: int, others: int) -> bool:
-        """Whether one of `mask` is near, and none of `others` comes between."""
+        """Return whether one of `mask` is near, and none of `others` comes between."""
         return bool(self.closest & mask or (not self.closest & others and self.near & mask))
 
     @property
@@ -89,7 +89,7 @@ class TextContext:
         return behind
 
     def are_in_table(self, place: int) -> bool:
-        """Whether the numbers in the line of this place are a row of a table."""
+        """Return whether the numbers in the line of this place are a row of a table."""
         line = line_at(self._text, place)
         if line is None:
             return False
@@ -111,7 +111,7 @@ class TextContext:
         return said is None
 
     def may_say(self, mask: int) -> bool:
-        """False when no word of these topics stands anywhere in the text, so that none is around any place."""
+        """Return False if the text contains no word of these topics."""
         if self._said is None:
             self._said = self._topics.possible_topics(self._text)
         return bool(self._said & mask)

@@ -18,7 +18,7 @@ _DIGITS = re.compile("[0-9]+")
 
 
 def line_at(text: str, place: int) -> tuple[int, int] | None:
-    """Where the line of `text[place]` stands; None when it is long, as lines of prose are."""
+    """Return start and end of the line of `text[place]`; None if it is long, as lines of prose are."""
     first, last = max(0, place - _LONGEST_LINE), min(len(text), place + _LONGEST_LINE)
     start, end = text.rfind("\n", first, place) + 1, text.find("\n", place, last)
     if (first and not start) or (end < 0 and last < len(text)):
@@ -27,7 +27,7 @@ def line_at(text: str, place: int) -> tuple[int, int] | None:
 
 
 def lines_like(text: str, place: int) -> list[int]:
-    """Where this line and those right above and below it begin that have numbers and words in the same places."""
+    """Return the starts of this line and of adjacent lines with numbers and words in the same positions."""
     line = line_at(text, place)
     if line is None:
         return []
@@ -46,7 +46,7 @@ def lines_like(text: str, place: int) -> list[int]:
 
 
 def are_in_column(text: str, start: int, end: int, is_one: Callable[[tuple[int, ...]], bool]) -> bool:
-    """Whether half of the lines around hold such a thing in the cells above and below `text[start:end]`.
+    """Return whether half of the lines around have such a value in the cells above and below `text[start:end]`.
 
     Args:
         is_one: tells it by the lengths of its groups of digits.

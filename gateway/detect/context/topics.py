@@ -237,7 +237,7 @@ class Topics:
         ]
 
     def _placed(self, text: str, first: int, words: Iterable[re.Match[str]]) -> Iterator[tuple[int, int]]:
-        """Where each of these words ends in `text` from `first` on, folded, and its bits."""
+        """Yield the offset in the folded text after each of these words, and its bits."""
         return ((len(_folded(text[first : word.end()])), self._capitals[word.group()]) for word in words)
 
 
@@ -323,7 +323,7 @@ def gate(topic: str) -> Pattern:
 
 
 def may_be_spelled(words: bytes) -> bool:
-    """Whether a text of ASCII may hold "D. O. B."; single letters would cost the scanner more than all words.
+    """Return whether a text of ASCII may hold "D. O. B."; single letters would cost the scanner more than all words.
 
     Args:
         words: the text as `Words.folded` has it.
@@ -332,7 +332,7 @@ def may_be_spelled(words: bytes) -> bool:
 
 
 def _has_no_spaces(word: str) -> bool:
-    """True for scripts that run words together: Chinese, Japanese, Korean, Thai."""
+    """Return True for scripts that run words together: Chinese, Japanese, Korean, Thai."""
     return any("\u0e00" <= c <= "\u0e7f" or "\u3040" <= c <= "\u9fff" or "\u1100" <= c <= "\u11ff" for c in word)
 
 

@@ -96,12 +96,12 @@ def languages(text: str) -> frozenset[str]:
 
 
 def languages_of(words: Sequence[bytes]) -> frozenset[str]:
-    """The same for the words of an ASCII text, as `Words.outside` has them."""
+    """Return the languages of the words of an ASCII text, as returned by `Words.outside`."""
     return _told(words, len(words), LATIN_ONLY, _UNMARKED)
 
 
 def _told(words: Sequence[bytes], latin: int, scripts: Scripts, marked: Counter[str]) -> frozenset[str]:
-    """What words, how many of them are Latin, scripts and letters with marks say together."""
+    """Return the languages by words, the number of Latin words, scripts, and letters with marks."""
     found = set(scripts.languages)
     if scripts.is_strange:
         found.add(UNKNOWN)
@@ -183,7 +183,7 @@ def _guess(script: str, counts: Mapping[int, int], ballots: int, letters: int, i
 
 
 def _is_substantial(ballots: int) -> bool:
-    """True when a few Latin words among others are a sentence, and no product names."""
+    """Return whether a few Latin words among others are a sentence, and no product names."""
     return max(points(ballots, "latin")) >= (_FOREIGN_HITS + 1) * WORD
 
 
@@ -196,7 +196,7 @@ def _by_own_letters(marked: Counter[str], own: Iterable[str]) -> set[str]:
 
 
 def _other_passages(votes: str, found: set[str]) -> set[str]:
-    """What passages of a text are in when it differs from what the whole is in."""
+    """Return the languages of passages that differ from the language of the whole text."""
     more: set[str] = set()
     if _NO_VOTE * _STRANGE_RUN in votes and not found.isdisjoint(_SHARE):
         more.add(UNKNOWN)
@@ -220,7 +220,7 @@ def _other_passages(votes: str, found: set[str]) -> set[str]:
 
 
 def _has_passage(suspect: str, votes: str, theirs: Set[int], found: set[str]) -> bool:
-    """True when somewhere some of the suspect's words stand together, more than others."""
+    """Return whether somewhere some of the suspect's words stand together, more than others."""
     places = sorted([place for group in theirs for place in _places(votes, chr(group))])
     for first, last in zip(places, places[_FOREIGN_HITS - 1 :], strict=False):
         if last - first >= _WINDOW:

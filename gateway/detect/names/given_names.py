@@ -88,5 +88,5 @@ def names_of(language: str) -> frozenset[str]:
 
 
 def is_given_name(word: str) -> bool:
-    """True for a given name in any of its cases, however it is written."""
+    """Return True for a given name in any of its cases, however it is written."""
     return word.lower() in GIVEN_NAMES

@@ -88,7 +88,7 @@ def speakers(text: str) -> Iterator[tuple[str, Name]]:
 
 
 def _lines(text: str) -> Iterator[int]:
-    """Where each line begins; an expression would look at every character for that."""
+    """Return the starts of all lines; faster than a regular expression."""
     yield 0
     start = text.find("\n") + 1
     while start:
@@ -153,13 +153,13 @@ def words_of_label(label: str) -> list[str]:
 
 
 def has_everyday_word(name: str) -> bool:
-    """True where one of the words is one of any language, particles in lower case (`van der`) not counted."""
+    """Return whether one of the words is one of any language, particles in lower case (`van der`) not counted."""
     words = words_of_label(name)
     return any(is_common_word(word) and not (word in PARTICLES and f" {word} " in name) for word in words)
 
 
 def _is_all_of_a_line(text: str, at: int) -> bool:
-    """True for the one tab of a line that parts a label from its value, not two headers with a name below."""
+    """Return True for the one tab of a line that parts a label from its value, not two headers with a name below."""
     first, last = max(0, at - _LONGEST_SIDE), min(len(text), at + _LONGEST_SIDE)
     start, end = text.rfind("\n", first, at), text.find("\n", at, last)
     if (start < 0 < first) or (end < 0 and last < len(text)):

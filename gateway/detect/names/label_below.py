@@ -66,7 +66,7 @@ def _heading(text: str, at: int) -> Heading | None:
 
 
 def _is_enough(line: str, words: int, below: Heading, *, has_colon: bool) -> bool:
-    """Whether words of which none is a known given name are a person."""
+    """Return whether words of which none is a known given name are a person."""
     if below is Heading.PEOPLE:
         return has_colon or words >= _FEWEST_WORDS
     return words >= _FEWEST_WORDS and not is_caseless(line)

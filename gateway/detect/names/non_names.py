@@ -16,7 +16,7 @@ NON_NAMES: frozenset[str] = frozenset(
 
 
 def is_common_word(lowered: str) -> bool:
-    """True for an everyday word of any language, given in lower case."""
+    """Return True for an everyday word of any language, given in lower case."""
     return lowered.encode("utf-8", "surrogatepass") in GROUP_OF
 
 

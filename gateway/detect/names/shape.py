@@ -89,7 +89,7 @@ def is_non_name(word: str, lowered: str) -> bool:
 
 
 def is_caseless(word: str) -> bool:
-    """True for a word of a script without capitals."""
+    """Return True for a word of a script without capitals."""
     return not word[0].isupper() and not word[0].islower()
 
 
@@ -99,12 +99,12 @@ def ends_like_surname(word: str) -> bool:
 
 
 def is_company(text: str, end: int) -> bool:
-    """True when what ended at `end` goes on as a company or a place: `Robert Bosch GmbH`."""
+    """Return whether what ended at `end` goes on as a company or a place: `Robert Bosch GmbH`."""
     return _COMPANY.match(text, end) is not None
 
 
 def is_lower(text: str, at: int) -> bool:
-    """True for most places where no name with capitals begins; asked first, because it is quick."""
+    """Return True for most places where no name with capitals begins; asked first, because it is quick."""
     return _LOWER.match(text, at) is not None
 
 
@@ -199,7 +199,7 @@ def _arabic(text: str, words: Sequence[_Word]) -> Name | None:
 
 
 def _continues_arabic(text: str, word: _Word, number: int) -> bool:
-    """True when a word that no table knows may still be a name's: a nisba, or the second word and no verb."""
+    """Return whether a word that no table knows may still be a name's: a nisba, or the second word and no verb."""
     if word.text.startswith("ال"):
         return len(word.text) >= 5 and (number == 1 or word.text.endswith("ي"))
     is_last = text[word.end : word.end + 1] in ("", "\n", "،", ",", ".", ":", ")", "؛")

@@ -40,7 +40,7 @@ def is_amount(text: str, start: int, end: int) -> bool:
 
 
 def is_of_uuid(text: str, start: int, end: int) -> bool:
-    """True when `text[start:end]` is a piece of a UUID."""
+    """Return whether `text[start:end]` is a piece of a UUID."""
     if "-" not in (text[start - 1 : start], text[end : end + 1]):
         return False
     found = _UUID.finditer(text, max(0, end - _LONGEST_UUID), start + _LONGEST_UUID)
@@ -48,7 +48,7 @@ def is_of_uuid(text: str, start: int, end: int) -> bool:
 
 
 def are_years(run: DigitRun, first: int, last: int) -> bool:
-    """True when the groups from `first` to `last` are years or look like a date: 2019-2020, 12.05.80."""
+    """Return whether the groups from `first` to `last` are years or look like a date: 2019-2020, 12.05.80."""
     lengths = run.lengths[first : last + 1]
     if lengths.count(4) == len(lengths):
         return all(map(_YEAR.fullmatch, run.groups[first : last + 1]))

@@ -46,7 +46,7 @@ _DECIMAL = re.compile(r"[0-9]{3}\.[0-9]{1,2}(?![.0-9])")
 
 
 def are_thousands(lengths: Sequence[int]) -> bool:
-    """True for groups as in 1 234 567 and 12.345.678.901, which are amounts unless something says otherwise."""
+    """Return True for groups as in 1 234 567 and 12.345.678.901, which are amounts unless something says otherwise."""
     return len(lengths) > 2 and lengths[0] <= 3 and lengths[1:].count(3) == len(lengths) - 1
 
 
@@ -134,12 +134,12 @@ class Spans:
         return zip(self._starts[these], self._ends[these], strict=True)
 
     def contains(self, start: int, end: int) -> bool:
-        """True when one of them has all of `start:end`."""
+        """Return whether one of them has all of `start:end`."""
         index = bisect_right(self._ends, start)
         return index < len(self._starts) and self._starts[index] <= start and end <= self._ends[index]
 
     def overlaps(self, start: int, end: int) -> bool:
-        """True when one of them shares a character with `start:end`."""
+        """Return whether one of them shares a character with `start:end`."""
         index = bisect_right(self._ends, start)
         return index < len(self._starts) and self._starts[index] < end
 
@@ -164,7 +164,7 @@ def runs_at(text: str, places: Sequence[int], taken: Spans) -> Iterator[DigitRun
 
 
 def _is_date(text: str, start: int, end: int, taken: Spans) -> bool:
-    """True when all of a run is a date, so that nothing is left of it."""
+    """Return whether all of a run is a date, so that nothing is left of it."""
     if end - start > _LONGEST_DATE or (date := _DATE.fullmatch(text, start, end)) is None:
         return False
     return not (_is_part(text, start, date.start(date.lastindex or 0)) or taken.overlaps(start, end))
@@ -203,7 +203,7 @@ def _is_field(run: DigitRun) -> bool:
 
 
 def _is_part(text: str, start: int, end: int, *, is_field: bool = False) -> bool:
-    """True for digits that letters touch, and for parts of times and decimal numbers: `x1`, 10:30, 1,5.
+    """Return True for digits that letters touch, and for parts of times and decimal numbers: `x1`, 10:30, 1,5.
 
     Args:
         is_field: a comma next to them separates two fields.

@@ -91,7 +91,7 @@ def parted(run: DigitRun, begin: int, end: int, most: int) -> Iterator[tuple[int
 
 
 def _is_wide(gap: str) -> bool:
-    """Whether a gap parts cells: more than a sign, and no bracket."""
+    """Return whether a gap parts cells: more than a sign, and no bracket."""
     return gap == "\t" or (len(gap) > 1 and not (gap[0] == ")" or gap[-1] == "("))
 
 
@@ -128,7 +128,7 @@ def without_chance(run: DigitRun, found: Sequence[Finding], unsure: Container[st
 
 
 def are_most(run: DigitRun, found: Sequence[Finding], begin: int, end: int) -> bool:
-    """Whether two thirds of these groups are in findings; five sixths of a long row's, where chance has its way.
+    """Return whether two thirds of these groups are in findings; five sixths of a long row's, where chance has its way.
 
     Args:
         found: sorted by start.

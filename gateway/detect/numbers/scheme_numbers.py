@@ -298,7 +298,7 @@ def _is_odd(lengths: list[int], gaps: list[str], shapes: set[tuple[int, ...]]) -
 
 
 def _is_code(text: str, start: int, end: int) -> bool:
-    """True when the digits are a part of something longer that hyphens hold together."""
+    """Return whether the digits are a part of something longer that hyphens hold together."""
     if start and text[start - 1] in "-_/." and _CODE_BEFORE.search(text, max(0, start - 24), start):
         return True
     return text[end : end + 1] in ("-", "_") and _CODE_AFTER.match(text, end) is not None

@@ -33,7 +33,7 @@ _LETTERS = re.compile(r"[^\W\d_]{4}")  # more than "and" and "und" between two d
 
 
 def is_date(written: str) -> bool:
-    """Whether all of `written` is a date, in digits or with a month's name."""
+    """Return whether all of `written` is a date, in digits or with a month's name."""
     return _DATE.fullmatch(written.rstrip(".")) is not None
 
 

@@ -227,7 +227,7 @@ def _ends(run: DigitRun) -> Iterator[int]:
 
 
 def _is_range(run: DigitRun) -> bool:
-    """Whether it goes from one number to another: "120000 - 360000", "15 001-19 999"."""
+    """Return whether it goes from one number to another: "120000 - 360000", "15 001-19 999"."""
     lengths, gaps = run.lengths, run.gaps
     if gaps == [" - "]:
         return lengths[0] == lengths[1] <= _MOST_OF_RANGE

@@ -137,7 +137,7 @@ def spellings() -> set[str]:
 
 
 def named_secret(text: str, start: int) -> tuple[int, int] | None:
-    """Where the secret stands that the word at `text[start]` names."""
+    """Return the span of the secret that the word at `text[start]` labels."""
     match = _WORD.match(text, start)
     if match is None or not _is_word(text, start):
         return None
@@ -175,7 +175,7 @@ def named_secret(text: str, start: int) -> tuple[int, int] | None:
 
 
 def names_a_password(head: str) -> bool:
-    """Whether the header of a column ends with a word for passwords: "userPassword", not "password_changed"."""
+    """Return whether the header of a column ends with a word for passwords: "userPassword", not "password_changed"."""
     found = list(_WORD.finditer(head))
     if not found or found[-1].end() != len(head):
         return False
@@ -233,14 +233,14 @@ def _is_code(value: str) -> bool:
 
 
 def _is_plain(value: str) -> bool:
-    """Whether it is a word, two with a hyphen, or a name as `card_number`."""
+    """Return whether it is a word, two with a hyphen, or a name as `card_number`."""
     if not all(unicodedata.category(c)[0] in "LM" for c in value.replace("_", "").replace("-", "", 1)):
         return False
     return not _is_random_case(value)
 
 
 def _is_random_case(value: str) -> bool:
-    """Whether large and small letters are mixed as in no word and no name of code: "fzSYRTQlORZM"."""
+    """Return whether large and small letters are mixed as in no word and no name of code: "fzSYRTQlORZM"."""
     return (
         len(value) >= _FEWEST_RANDOM and value.isascii() and value.isalpha() and _WORDS_IN_ONE.fullmatch(value) is None
     )

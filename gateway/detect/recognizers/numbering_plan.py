@@ -101,7 +101,7 @@ class PhonePlan:
         return None
 
     def is_assigned(self, digits: str) -> bool:
-        """True when `digits` begin with the code of some country."""
+        """Return whether `digits` begin with the code of some country."""
         return not _CODES.isdisjoint((digits[:1], digits[:2], digits[:3]))
 
     def national(self, digits: str) -> tuple[str, bool] | None:

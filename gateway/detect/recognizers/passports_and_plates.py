@@ -81,7 +81,7 @@ _SHORT = re.compile(rf"(?:{'|'.join(sorted(_SHORT_WORDS))})[ -]")
 
 
 def is_national_plate(written: str) -> bool:
-    """Whether `written` is a plate of letters without case, such as Arabic and Japanese ones."""
+    """Return whether `written` is a plate of letters without case, such as Arabic and Japanese ones."""
     return _NATIONAL_PLATE.fullmatch(written) is not None
 
 

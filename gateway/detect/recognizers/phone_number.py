@@ -242,7 +242,7 @@ class PhoneFinder:
         return national[0] if national else digits, _SCORE_WORD, "PHONE_BY_WORD"
 
     def _is_written(self, run: DigitRun, first: int, last: int, *, has_trunk: bool) -> bool:
-        """Whether valid digits are also written as people write a number."""
+        """Return whether valid digits are also written as people write a number."""
         text, lengths, gaps = run.text, run.lengths[first : last + 1], run.gaps[first:last]
         if not gaps:
             is_trunk = text[run.starts[first]] != "1"  # dialled before every number, not written before most
@@ -309,13 +309,13 @@ class PhoneFinder:
 
 
 def _is_cell(run: DigitRun, first: int, last: int, context: TextContext) -> bool:
-    """Whether these groups are some of a table's row without words."""
+    """Return whether these groups are some of a table's row without words."""
     begin, end = run.line(first)
     return last - first + 1 < end - begin and context.are_in_table(run.starts[first])
 
 
 def _is_mobile_alone(run: DigitRun, first: int, last: int, number: str) -> bool:
-    """Whether it is a mobile number of a country that dials no prefix and seldom groups them."""
+    """Return whether it is a mobile number of a country that dials no prefix and seldom groups them."""
     return (
         number.startswith(_ALONE)
         and last - first < 3

@@ -130,7 +130,7 @@ _FEWEST_BY_WORD = 4  # digits after a word with other meanings: "pin 12", "pin: 
 
 
 def names_a_code(head: str) -> bool:
-    """Whether the header of a column is one of the names."""
+    """Return whether the header of a column is one of the names."""
     return _HEAD.fullmatch(head) is not None
 
 

@@ -23,7 +23,7 @@ class Recognizer(Protocol):
 
     @property
     def patterns(self) -> Sequence[Pattern]:
-        """Where to look."""
+        """Patterns for the scanner."""
 
     def at(self, text: str, start: int, pattern: int, context: TextContext) -> Finding | None:
         """The identifier at a hit, if it is one.

@@ -172,7 +172,7 @@ class SecretRecognizer:
 
     @property
     def patterns(self) -> Sequence[Pattern]:
-        """What secrets begin with, and the words that name them."""
+        """Prefixes of secrets, and the words that label them."""
         named = Pattern("|".join(sorted(spellings())))
         return [*(Pattern(form.begins, has_case=form.has_case) for form in _FORMS), named]
 

@@ -57,7 +57,7 @@ _ENDS = Scanner(
 
 
 def runs_of(text: str, hits: Sequence[tuple[int, int]]) -> tuple[list[int], list[tuple[int, int]]]:
-    """Where an encoded run may begin, sorted, and where long runs of letters, digits and `+/_-` stand.
+    """Return the sorted starts of possible encoded runs, and the spans of long runs of letters, digits and `+/_-`.
 
     Args:
         hits: end and index of those of `GATES` that hit.
@@ -112,7 +112,7 @@ def decoded_runs(text: str, places: Sequence[int]) -> list[Edit]:
 
 
 def _may_be_base64(run: str) -> bool:
-    """False for words, numbers and paths of one case: base64 of text mixes capitals into small letters."""
+    """Return False for words, numbers and paths of one case: base64 of text mixes capitals into small letters."""
     return not (run.islower() or run.isupper() or run.isdigit())
 
 

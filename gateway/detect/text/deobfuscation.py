@@ -117,7 +117,7 @@ def _add_readings(found: list[NormalizedText], view: NormalizedText, depth: int)
 
 
 def _signs(view: NormalizedText) -> tuple[set[int], Sequence[int], Sequence[tuple[int, int]]]:
-    """Which undoings a view calls for, where encoded runs may begin, and where long runs stand."""
+    """Return the undoings that a view needs, the starts of possible encoded runs, and the spans of long runs."""
     wanted: set[int] = set()
     of_runs: list[tuple[int, int]] = []
     undoings = len(_UNDOING_OF)

@@ -57,7 +57,7 @@ class Scanner:
         return _in_characters(data, self.scan_bytes(data))
 
     def scan_bytes(self, data: bytes) -> list[Hit]:
-        """The same for UTF-8, with positions in bytes."""
+        """Yield the matches in UTF-8 text, with positions in bytes."""
         hits: list[Hit] = []
         try:
             scratch = self._scratches.scratch
@@ -72,7 +72,7 @@ def _note(pattern: int, start: int, end: int, _flags: int, hits: Any) -> None:
 
 
 def _in_characters(data: bytes, hits: list[Hit]) -> list[Hit]:
-    """The same hits counted in characters; a place inside a character counts as the place after it.
+    """Yield the same matches with positions in characters, rounded up to the next character.
 
     Decodes the text before the last hit once, piece by piece.
     """

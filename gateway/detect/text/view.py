@@ -116,7 +116,7 @@ class NormalizedText:
         return NormalizedText("".join(pieces), self, places, spans)
 
     def respelled(self, text: str) -> NormalizedText:
-        """The same view with other characters in the same places.
+        """Return the same view with other characters in the same positions.
 
         Args:
             text: as long as this view's.
@@ -124,7 +124,7 @@ class NormalizedText:
         return NormalizedText(text, self._origin, self._places, self._spans)
 
     def may_hold_run(self, length: int) -> bool:
-        """False when nowhere so many letters and digits stand together."""
+        """Return False if nowhere so many letters and digits stand together."""
         return self.runs is None or any(end - start >= length for start, end in self.runs)
 
     def decoded(self, pieces: Sequence[Edit]) -> NormalizedText:
@@ -152,14 +152,14 @@ class NormalizedText:
 
 
 def _word_start(text: str, place: int) -> int:
-    """Where the word begins that a token is the end of."""
+    """Return the start of the word that ends with a token."""
     while place and _is_of_word(text[place - 1]):
         place -= 1
     return place
 
 
 def _word_end(text: str, place: int) -> int:
-    """Where the word ends that a token is the beginning of."""
+    """Return the end of the word that begins with a token."""
     while place < len(text) and _is_of_word(text[place]):
         place += 1
     return place

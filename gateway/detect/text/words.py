@@ -87,7 +87,7 @@ def words_of(text: str) -> Words:
 
 
 def is_inside_word(text: str, start: int, end: int) -> bool:
-    """True when a letter or digit of ASCII touches `text[start:end]`; letters of other scripts may."""
+    """Return whether a letter or digit of ASCII touches `text[start:end]`; letters of other scripts may."""
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "
     return (before.isascii() and before.isalnum()) or (after.isascii() and after.isalnum())

@@ -160,7 +160,7 @@ def text_forms(word: str) -> frozenset[str]:
 
 
 def forms_of(word: str) -> dict[str, Form]:
-    """The same keys, with the form that the word is in when the surname is that one."""
+    """Return the same keys, each with the form of the word if the surname is that one."""
     found: dict[str, Form] = {}
     for key, form in _in_text(_normal(word)):
         if form < found.get(key, len(Form)):

@@ -238,12 +238,12 @@ _ARABIC_LETTER = re.compile("[\u0621-\u063f\u0641-\u064a\u0671-\u06d3]")
 
 
 def is_arabic(word: str) -> bool:
-    """True for a word in Arabic script."""
+    """Return True for a word in Arabic script."""
     return _ARABIC_LETTER.match(word) is not None
 
 
 def is_greek(word: str) -> bool:
-    """True for a word in Greek script."""
+    """Return True for a word in Greek script."""
     return "\u0370" <= word[:1] <= "\u03ff" or "\u1f00" <= word[:1] <= "\u1fff"
 
 
@@ -336,7 +336,7 @@ def _choices(parts: Sequence[tuple[str, ...]]) -> list[str]:
 
 @lru_cache(1 << 10)  # of some 4^5 that there are
 def _ranked(choices: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Which of so many choices for each part to take, likeliest first."""
+    """Return combinations of one choice for each part, the most likely first."""
     ranked = sorted(product(*map(range, choices)), key=lambda ranks: (sum(ranks), ranks))
     return ranked[:_MOST_READINGS]
 

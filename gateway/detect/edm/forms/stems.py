@@ -112,12 +112,12 @@ _ARABIC_CLITICS = ("و", "ف", "ب", "ل", "ك")
 
 @lru_cache(1 << 16)  # in a list the same names come again and again
 def is_baltic(name: str) -> bool:
-    """True for a word of Lithuanian or Latvian form, of which the nominative has an ending of its own."""
+    """Return True for a word of Lithuanian or Latvian form, of which the nominative has an ending of its own."""
     return _BALTIC.search(name.casefold()) is not None
 
 
 def may_be_baltic(words: Iterable[str]) -> bool:
-    """True when all words of a name end as Lithuanian ones do: Petras Butkus."""
+    """Return whether all words of a name end as Lithuanian ones do: Petras Butkus."""
     return all(word.endswith(("as", "is", "us", "ys", "ė")) for word in words)
 
 

@@ -238,7 +238,7 @@ class Index:
         return found
 
     def has_pair(self, firsts: Iterable[int], seconds: Sequence[int]) -> bool:
-        """True when any two of these, one of each, are a `pair` of the list; a number may be an `initial_of`."""
+        """Return whether any two of these, one of each, are a `pair` of the list; a number may be an `initial_of`."""
         sieve, shift = self._sieve, 62 - len(self._sieve).bit_length()
         for first in firsts:
             for second in seconds:
@@ -249,7 +249,7 @@ class Index:
         return False
 
     def has_company(self, numbers: Sequence[int]) -> bool:
-        """True when these words, in this order, are a company."""
+        """Return whether these words, in this order, are a company."""
         return self._has("companies", self.hasher.sequence(numbers))
 
     def supporting(self, value: str) -> int | None:
@@ -262,7 +262,7 @@ class Index:
         return self._has("supports", mixed(hashed, number))
 
     def has_value(self, hashed: int) -> bool:
-        """True when the list has a number with this hash."""
+        """Return whether the list has a number with this hash."""
         return self._has("values", hashed)
 
     @property

@@ -158,7 +158,7 @@ def company_words(name: str) -> tuple[str, ...]:
 
 
 def is_legal_form(word: str) -> bool:
-    """True for GmbH, Ltd, ООО and their like."""
+    """Return True for GmbH, Ltd, ООО and their like."""
     return word.casefold().replace(".", "") in _LEGAL_FORMS
 
 
@@ -171,7 +171,7 @@ def _compounds(surname: str) -> list[str]:
 
 
 def _joined_parts(full: str) -> list[str]:
-    """What hyphens and particles join in a full name, in one word: smithjones, vanderveen; not jeanpaul."""
+    """Return the parts of a full name that hyphens and particles join, as one word: smithjones, vanderveen."""
     found: list[str] = []
     particles = tail = ""
     for each in full.casefold().replace(",", " ").split():

@@ -46,7 +46,7 @@ _PHONE_DIGITS = 9  # the last ones; what is before them is written in several wa
 
 
 def values_in_row(fields: Mapping[str, str]) -> set[str]:
-    """What in a row supports a name besides its numbers."""
+    """Return the values of a row that support a name, except its numbers."""
     found = set()
     if date := date_of(fields.get("birth_date", "")):
         found.add(f"d{date}")
@@ -67,7 +67,7 @@ def numbers_in_row(fields: Mapping[str, str]) -> set[str]:
 
 
 def numbers_at(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Where something stands that could be such a number; spaces may be in it, or around it.
+    """Yield the spans of candidates for such a number; spaces may be in or around them.
 
     Args:
         start, end: of a match of `DIGITS`.
@@ -162,11 +162,11 @@ class Values:
         return len(set(_GERMAN.findall(self._text))) >= _FEWEST_GERMAN
 
     def is_foreign(self, everyday_in: frozenset[str]) -> bool:
-        """True for a word that is an everyday one only of languages that the text is not in."""
+        """Return True for a word that is an everyday one only of languages that the text is not in."""
         return self._languages.isdisjoint(everyday_in | {UNKNOWN, NONE})
 
     def may_inflect(self, name: str) -> bool:
-        """False when no language of the text, and no letter of the name, is of those in which names have cases."""
+        """Return False if no language of the text, and no letter of the name, is of those in which names have cases."""
         languages_of_letters = {OWN_LETTERS[letter] for letter in name if letter in OWN_LETTERS}
         return not (self._languages | languages_of_letters) <= _WITHOUT_CASES
 

@@ -125,7 +125,7 @@ class EdmFinder:
                 yield person
 
     def _is_worth_a_look(self, text: str, marks: Sequence[Mark], place: int, values: Values) -> bool:
-        """False, quickly, for most words that only sound like a listed one."""
+        """Return False, quickly, for most words that only sound like a listed one."""
         start, end, listed = marks[place]
         if listed.is_company:
             return True
@@ -297,7 +297,7 @@ class EdmFinder:
         return start if listed.alone and listed.form is Form.AS_LISTED else first
 
     def _is_compound(self, run: WordRun, first: int, own: Listed) -> bool:
-        """True for a listed surname with its own particle, such as van Dijk, where Dijk would be a word."""
+        """Return True for a listed surname with its own particle, such as van Dijk, where Dijk would be a word."""
         start = self._with_particles(run, first, run.at)
         is_part = first < run.at and run.tokens[first].text.lower() in _OWN_PARTICLES
         is_several = start < run.at - 1 and bool(own.alone)  # one particle may be an article: "le Prince"
@@ -307,7 +307,7 @@ class EdmFinder:
         return bool(whole.alone) and whole.form is Form.AS_LISTED
 
     def _is_believed(self, text: str, run: WordRun, first: int, last: int, own: Listed, values: Values) -> bool:
-        """True when a listed surname is enough here.
+        """Return whether a listed surname is sufficient in this context.
 
         Args:
             first, last: tokens of the name, with its initials.
@@ -364,7 +364,7 @@ class EdmFinder:
         return own.form is Form.AS_LISTED or values.has_genitive_s
 
     def _is_supported(self, text: str, values: Values, token: Token, numbers: Sequence[int]) -> bool:
-        """True when something else of the same person stands nearby."""
+        """Return whether another value of the same person is near."""
         if len(token.text) < _SHORTEST_SUPPORTED or (not token.is_capital and not token.is_caseless):
             return False
         if is_common_word(token.text.lower()) and is_at_sentence_start(text, token.start):

@@ -27,7 +27,7 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:\n\r>•*«“\"(-])[ \t]{0,4}\Z")
 
 
 def is_at_sentence_start(text: str, start: int) -> bool:
-    """True where every word has a capital."""
+    """Return whether a sentence begins at `start`, where every word has a capital."""
     return _SENTENCE_START.search(text, max(0, start - 6), start) is not None
 
 
@@ -58,7 +58,9 @@ def may_be_within(between: str) -> bool:
 
 
 def may_be_one(first: Listed, second: Listed, letter: str, other: str) -> bool:
-    """True for two capitals; without them one must be a given name, and both be written so in a script with capitals.
+    """Return whether two words may be one name, by their capitals.
+
+    Without two capitals, one must be a given name; in a script with capitals, both must be written as listed.
 
     Args:
         letter, other: with which they begin.
@@ -72,7 +74,7 @@ def may_be_one(first: Listed, second: Listed, letter: str, other: str) -> bool:
 
 
 def are_prose(first: Listed, second: Listed, letter: str, other: str, values: Values, between: str = " ") -> bool:
-    """True without two capitals when one is an everyday word of the text's languages; asked last, as it costs most.
+    """Return whether two words without two capitals are prose, because one is a common word. Slow, so checked last.
 
     Args:
         between: text between both; a sign alone joins them to one name, as in `made_rangkuti`.

@@ -79,7 +79,7 @@ def has_title_behind(text: str, end: int) -> bool:
 
 
 def is_written(own: Listed) -> bool:
-    """True for a surname written as listed that in no language is an everyday word."""
+    """Return True for a surname written as listed that in no language is an everyday word."""
     return bool(own.exact) and not own.is_common_word
 
 
@@ -98,7 +98,7 @@ def is_titled(text: str, start: int, own: Listed) -> bool:
 
 
 def is_addressed(text: str, run: WordRun, first: int, own: Listed) -> bool:
-    """True for a listed given name with a title: Pak Budi, Defne Hanım."""
+    """Return True for a listed given name with a title: Pak Budi, Defne Hanım."""
     token = run.tokens[run.at]
     if not own.exact_givens or not token.is_capital:
         return False
@@ -107,7 +107,7 @@ def is_addressed(text: str, run: WordRun, first: int, own: Listed) -> bool:
 
 
 def has_article(run: WordRun, first: int, own: Listed) -> bool:
-    """True for an Arabic surname with its article; "el Acuerdo" and "Al Comune" have one of another language."""
+    """Return True for an Arabic surname with its article; "el Acuerdo" and "Al Comune" have one of another language."""
     before = run.tokens[run.at - 1]
     if first == run.at or before.text.lower() not in ARTICLES:
         return False
@@ -116,7 +116,7 @@ def has_article(run: WordRun, first: int, own: Listed) -> bool:
 
 
 def has_article_before(text: str, start: int) -> bool:
-    """True where a word has such an article with a hyphen before it."""
+    """Return whether a word has such an article with a hyphen before it."""
     return text[start - 1 : start] == "-" and _ARTICLE_BEFORE.search(text, max(0, start - 5), start) is not None
 
 

@@ -87,7 +87,7 @@ def _initials_before(text: str, start: int) -> re.Match[str] | None:
 
 
 def is_user_place(text: str, start: int, end: int) -> bool:
-    """True where `text[start:end]` is a user name, if a person has it."""
+    """Return whether `text[start:end]` is a user name, if a person has it."""
     before, behind = text[start - 1 : start], text[end : end + 1]
     if before in _BEFORE or behind in _BEHIND or behind.isdigit():
         return bool(before or behind)

@@ -73,7 +73,7 @@ class Token:
         return self.gap != " " and _SEPARATORS.search(self.gap) is not None
 
     def gap_is_letter(self, following: Token) -> bool:
-        """True when an apostrophe or a line's end is before the next token, and both are pieces of one word."""
+        """Return whether an apostrophe or a line's end is before the next token, and both are pieces of one word."""
         is_within = following.gap in ("'", "’", "`") or (following.gap[:1] == "-" and "\n" in following.gap)
         is_one = following.text[0].islower() or (self.text.isupper() and following.text.isupper())
         is_piece = len(self.text) > 1 or _SOFT.match(following.text) is not None
@@ -126,14 +126,14 @@ class WordRun:
         return place
 
     def _is_own(self, place: int, text: str) -> bool:
-        """True for what belongs to the name before it."""
+        """Return True for what belongs to the name before it."""
         token = self.tokens[place]
         if token.gap == "-" or self.is_initial(place, text):
             return True
         return token.gap == " " and token.is_capital and _PATRONYMIC.search(token.text.lower()) is not None
 
     def end_of(self, place: int, text: str) -> int:
-        """Where a name that ends with this token ends; an initial has its full stop."""
+        """Return the end of a name whose last word is this token, including the full stop of an initial."""
         return self.tokens[place].end + self.is_initial(place, text)
 
 
