@@ -37,14 +37,17 @@ class Row:
     where: str
     """Path in the file, such as `policy.rules[0]`."""
     action: str
-    entities: frozenset[str] = frozenset()
+    entity_types: frozenset[str] = frozenset()
     tenants: frozenset[str] = frozenset()
     routes: frozenset[str] = frozenset()
 
     def is_inside(self, other: Row) -> bool:
         """Return True if `other` applies to every cell that this row applies to."""
         return (
-            (not other.entities or (bool(self.entities) and all(_has(other.entities, each) for each in self.entities)))
+            (
+                not other.entity_types
+                or (bool(self.entity_types) and all(_has(other.entity_types, each) for each in self.entity_types))
+            )
             and (not other.tenants or (bool(self.tenants) and self.tenants <= other.tenants))
             and (not other.routes or (bool(self.routes) and self.routes <= other.routes))
         )
@@ -76,9 +79,9 @@ class Table:
         """Return all tenants named in rows, sorted."""
         return sorted({each for row in self.rows for each in row.tenants})
 
-    def entities(self) -> list[str]:
+    def entity_types(self) -> list[str]:
         """Return all `TYPE/RULE` named in rows, sorted."""
-        return sorted({each for row in self.rows for each in row.entities if "/" in each})
+        return sorted({each for row in self.rows for each in row.entity_types if "/" in each})
 
     def problems(self, *, kinds: Sequence[str]) -> list[Problem]:
         """Return every ambiguity of the table.
@@ -121,8 +124,8 @@ class Table:
         disputed: dict[tuple[int, int], str] = {}  # by the numbers of two rows, the lower one first
         alive = {rows[0].where}
         inside = [_mask(each is not row and each.is_inside(row) for each in rows) for row in rows]
-        for (entities, entity), (tenants, tenant), (routes, route) in product(*self._axes(kinds)):
-            present = entities & tenants & routes
+        for (entity_types, entity), (tenants, tenant), (routes, route) in product(*self._axes(kinds)):
+            present = entity_types & tenants & routes
             narrowest = [i for i in range(len(rows)) if present >> i & 1 and not inside[i] & present]
             alive.update(rows[i].where for i in narrowest)
             for i in narrowest[:-1]:
@@ -146,7 +149,7 @@ class Table:
         Names with the same applicable rows are merged, so that a large table has few cells.
         """
         axes: list[tuple[list[str], Callable[[Row, str], bool]]] = [
-            ([*kinds, *self.entities()], lambda row, entity: _has(row.entities, entity)),
+            ([*kinds, *self.entity_types()], lambda row, entity: _has(row.entity_types, entity)),
             ([*self.tenants(), _OTHER], _is_of),
             ([*self.routes, *self.inner_routes] or [_OTHER], self._is_on),
         ]
@@ -166,7 +169,7 @@ class PolicyRule(Protocol):
     """A rule of the policy in a settings file. An empty list means all."""
 
     @property
-    def entities(self) -> Collection[str]:
+    def entity_types(self) -> Collection[str]:
         """Entity types and `TYPE/RULE`."""
 
     @property
@@ -190,7 +193,7 @@ class Policy(Protocol):
         """The action of the first row."""
 
     @property
-    def entities(self) -> Mapping[Any, str]:
+    def entity_types(self) -> Mapping[Any, str]:
         """Action by entity type."""
 
     @property
@@ -206,12 +209,15 @@ def table_of(policy: Policy, has_cloud: Mapping[str, bool], *, where: str) -> Ta
         where: path of the policy in the file.
     """
     rows = [Row(f"{where}.default", policy.default)]
-    rows += [Row(f"{where}.entities.{kind}", policy.entities[kind], frozenset({kind})) for kind in policy.entities]
+    rows += [
+        Row(f"{where}.entity_types.{kind}", policy.entity_types[kind], frozenset({kind}))
+        for kind in policy.entity_types
+    ]
     rows += [
         Row(
             f"{where}.rules[{i}]",
             rule.action,
-            frozenset(rule.entities),
+            frozenset(rule.entity_types),
             frozenset(rule.tenants),
             frozenset(rule.routes),
         )
@@ -223,11 +229,11 @@ def table_of(policy: Policy, has_cloud: Mapping[str, bool], *, where: str) -> Ta
 
 def last(rows: Sequence[Row], entity: str) -> Row:
     """Return the row that decides an entity, given the rows that apply to its tenant and route."""
-    return next(row for row in reversed(rows) if _has(row.entities, entity))
+    return next(row for row in reversed(rows) if _has(row.entity_types, entity))
 
 
-def _has(entities: frozenset[str], entity: str) -> bool:
-    return not entities or entity in entities or entity.partition("/")[0] in entities
+def _has(entity_types: frozenset[str], entity: str) -> bool:
+    return not entity_types or entity in entity_types or entity.partition("/")[0] in entity_types
 
 
 def _is_of(row: Row, tenant: str) -> bool:

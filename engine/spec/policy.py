@@ -47,7 +47,7 @@ class Action(StrEnum):
 class PolicyRule(SpecModel):
     """A row of the policy table. An empty field matches everything."""
 
-    entities: list[Entity] = Field(default_factory=list)
+    entity_types: list[Entity] = Field(default_factory=list)
     """Entity types, or single detector rules such as `TAX_ID/DE_TAX_ID`. Empty: all."""
     tenants: list[Name] = Field(default_factory=list)
     """Tenants of clients. Empty: all."""
@@ -63,7 +63,7 @@ class Policy(SpecModel):
     default: Action = Action.TOKENIZE
     """First row: action for entity types that are not listed. `mask` replaces the value by `[TYPE]`, without restoring
     it."""
-    entities: dict[EntityKind, Action] = Field(default_factory=dict)
+    entity_types: dict[EntityKind, Action] = Field(default_factory=dict)
     """Next rows: action by entity type, for all tenants and routes. docs/gateway.md describes the entity types."""
     rules: Annotated[list[PolicyRule], Field(max_length=500)] = Field(default_factory=list)
     """Further rows by entity type, tenant and route, from general to specific. Contradictory rows and rows without

@@ -53,7 +53,7 @@ class Identifiers(SpecModel):
 
     default: IdentifierAction = "hand-off"
     """Action for entity types that are not listed."""
-    entities: dict[EntityKind, IdentifierAction] = Field(default_factory=dict)
+    entity_types: dict[EntityKind, IdentifierAction] = Field(default_factory=dict)
     """Action by entity type. docs/gateway.md describes the entity types."""
     known: list[Annotated[str, StringConstraints(min_length=3, max_length=200)]] = Field(default_factory=list)
     """Values the site publishes, such as its service telephone number. They pass the check."""
@@ -87,7 +87,7 @@ class Release(SpecModel):
         """Whether a check can hand an answer off to a person."""
         actions: list[str] = [each.on_failure for each in (self.citations, self.json_schema, *self.forbidden) if each]
         actions += [self.citations.on_ungrounded] if self.citations else []
-        actions += [self.identifiers.default, *self.identifiers.entities.values()] if self.identifiers else []
+        actions += [self.identifiers.default, *self.identifiers.entity_types.values()] if self.identifiers else []
         return "hand-off" in actions
 
 

@@ -49,7 +49,7 @@ def structure_problems(error: ValidationError) -> Iterator[Problem]:
     """Yield one problem for each error; `where` is a path in site.yaml."""
     for each in error.errors(include_url=False, include_context=True):
         loc = tuple(each["loc"])
-        if loc and loc[-1] == "[key]":  # a wrong key of `entities`: (..., "entities", "EMIAL", "[key]")
+        if loc and loc[-1] == "[key]":  # a wrong key of `entity_types`: (..., "entity_types", "EMIAL", "[key]")
             yield _wrong_key(loc[:-1])
         else:
             yield _problem(each["type"], loc, each.get("input"))

@@ -88,7 +88,7 @@ def init(
         },
         "upstreams": [upstream for upstream in upstreams if upstream is not None],
         "routes": [{"model": serve_as, **named, "prefer": "cloud" if cloud is not None else "pool"}],
-        "policy": {"entities": {"SECRET": "block"}, "name_languages": list(languages)},
+        "policy": {"entity_types": {"SECRET": "block"}, "name_languages": list(languages)},
     }
     check_settings(settings, path)
     if cloud_key_file is not None:

@@ -68,7 +68,7 @@ class Policy:
         permissions = {
             (tenant, route.model): _permissions(
                 table.rows_for(tenant, route.model),
-                table.entities(),
+                table.entity_types(),
                 frozenset({NONE, *policy.name_languages}),
                 frozenset(each for each, action in policy.obstacles.items() if action is ObstacleAction.BLOCK),
                 has_cloud=route.cloud is not None,
@@ -121,11 +121,11 @@ def check_rules(policy: PolicySettings, finder: Finder, others: Sequence[str] = 
     """
     problems = []
     for number, row in enumerate(policy.rules):
-        for name in [each.partition("/")[2] for each in row.entities if "/" in each]:
+        for name in [each.partition("/")[2] for each in row.entity_types if "/" in each]:
             if name not in (rule_names := [*finder.rule_names, *others]):
                 near = difflib.get_close_matches(name, rule_names, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(sorted(rule_names))}"
                 message = f"expected a rule of the detector, got {name}"
-                problems.append(Problem(message, where=f"policy.rules[{number}].entities", hint=hint))
+                problems.append(Problem(message, where=f"policy.rules[{number}].entity_types", hint=hint))
     if problems:
         raise SpecError(problems)

@@ -92,7 +92,7 @@ class ObstacleAction(StrEnum):
 class PolicyRule(SettingsModel):
     """A row of the policy table. An empty field matches everything."""
 
-    entities: list[Entity] = Field(default_factory=list)
+    entity_types: list[Entity] = Field(default_factory=list)
     """Entity types such as `TAX_ID`, or single detector rules such as `TAX_ID/DE_TAX_ID`. Empty: all."""
     tenants: list[Name] = Field(default_factory=list)
     """Tenants. Empty: all."""
@@ -106,7 +106,7 @@ class PolicySettings(SettingsModel):
 
     default: Action = Action.TOKENIZE
     """First row: action for entity types that are not listed."""
-    entities: dict[str, Action] = Field(default_factory=dict)
+    entity_types: dict[str, Action] = Field(default_factory=dict)
     """Next rows: action by entity type, for all tenants and routes."""
     rules: list[PolicyRule] = Field(default_factory=list)
     """Further rows, from general to specific; `compliance/egress_policy.py` describes which rows are rejected."""
@@ -120,12 +120,12 @@ class PolicySettings(SettingsModel):
     tenant_jurisdictions: dict[Name, Annotated[list[Country], Field(min_length=1)]] = Field(default_factory=dict)
     """Allowed jurisdictions by tenant; a subset of `jurisdictions` unless that is empty."""
 
-    @field_validator("entities")
+    @field_validator("entity_types")
     @classmethod
-    def _known_kinds(cls, entities: dict[str, Action]) -> dict[str, Action]:
-        for name in entities:
+    def _known_kinds(cls, entity_types: dict[str, Action]) -> dict[str, Action]:
+        for name in entity_types:
             _known_kind(name)
-        return entities
+        return entity_types
 
     def table(self, routes: Iterable[RouteSettings]) -> Table:
         """Return the policy table for these routes."""

@@ -61,22 +61,22 @@ class IdentifierSettings(SettingsModel):
 
     default: IdentifierAction = IdentifierAction.HAND_OFF
     """Action for entity types that are not listed."""
-    entities: dict[str, IdentifierAction] = Field(default_factory=dict)
+    entity_types: dict[str, IdentifierAction] = Field(default_factory=dict)
     known: list[Annotated[str, StringConstraints(min_length=3, max_length=200)]] = Field(default_factory=list)
     """Values the site publishes, such as its service telephone number. They pass the check."""
 
-    @field_validator("entities")
+    @field_validator("entity_types")
     @classmethod
-    def _known_kinds(cls, entities: dict[str, IdentifierAction]) -> dict[str, IdentifierAction]:
-        entity_types = [entity_type.value for entity_type in EntityType]
-        for name in entities:
-            if name not in entity_types:
-                raise ValueError(f"expected one of {', '.join(entity_types)}, got {name}")
-        return entities
+    def _known_types(cls, entity_types: dict[str, IdentifierAction]) -> dict[str, IdentifierAction]:
+        known = [each.value for each in EntityType]
+        for name in entity_types:
+            if name not in known:
+                raise ValueError(f"expected one of {', '.join(known)}, got {name}")
+        return entity_types
 
     def action_for(self, entity_type: EntityType) -> IdentifierAction:
         """What to do with `kind`."""
-        return self.entities.get(entity_type.value, self.default)
+        return self.entity_types.get(entity_type.value, self.default)
 
 
 class SchemaSettings(SettingsModel):
@@ -112,6 +112,6 @@ class ReleaseSettings(SettingsModel):
         if self.citations is not None:
             found.add(OnFailure.REFUSE if self.citations.on_ungrounded != "hand-off" else OnFailure.HAND_OFF)
         if self.identifiers is not None:
-            actions = {self.identifiers.default, *self.identifiers.entities.values()}
+            actions = {self.identifiers.default, *self.identifiers.entity_types.values()}
             found |= {OnFailure.HAND_OFF} if IdentifierAction.HAND_OFF in actions else set()
         return OnFailure.HAND_OFF in found

@@ -13,6 +13,9 @@ RENAMED_KEYS = {
     "routes[].release.citations.on_doubt": "routes[].release.citations.on_failure",
     "routes[].release.forbidden[].on_doubt": "routes[].release.forbidden[].on_failure",
     "routes[].release.json_schema.on_doubt": "routes[].release.json_schema.on_failure",
+    "policy.entities": "policy.entity_types",
+    "policy.rules[].entities": "policy.rules[].entity_types",
+    "routes[].release.identifiers.entities": "routes[].release.identifiers.entity_types",
     "detect.listed": "detect.exact_data_match",
     "detect.second_look": "detect.llm_review",
 }

@@ -29,7 +29,7 @@ def problems(*rows: tuple[str, dict[str, list[str]]], inner: tuple[str, ...] = (
     return [(each.where, each.message) for each in table(*rows, inner=inner).problems(kinds=KINDS)]
 
 
-_PERSON, _HR, _RESEARCH = {"entities": ["PERSON"]}, {"tenants": ["hr"]}, {"routes": ["research"]}
+_PERSON, _HR, _RESEARCH = {"entity_types": ["PERSON"]}, {"tenants": ["hr"]}, {"routes": ["research"]}
 
 
 def test_the_most_specific_row_decides() -> None:
@@ -37,8 +37,8 @@ def test_the_most_specific_row_decides() -> None:
         ("on-prem", _PERSON),
         ("mask", {**_PERSON, **_HR}),
         ("block", {**_PERSON, **_HR, **_RESEARCH}),
-        ("allow", {"entities": ["TAX_ID"]}),
-        ("mask", {"entities": ["TAX_ID/DE_TAX_ID"]}),
+        ("allow", {"entity_types": ["TAX_ID"]}),
+        ("mask", {"entity_types": ["TAX_ID/DE_TAX_ID"]}),
     )
     assert not rules.problems(kinds=KINDS)
     for cell, action in {
@@ -67,7 +67,7 @@ def test_the_most_specific_row_decides() -> None:
             "ambiguous for PERSON of tenant hr on route assistant: allow here, on-prem in rules[0]",
         ),
         (
-            [("on-prem", _HR), ("allow", {"entities": ["TAX_ID/DE_TAX_ID"]})],
+            [("on-prem", _HR), ("allow", {"entity_types": ["TAX_ID/DE_TAX_ID"]})],
             "rules[1]",
             "ambiguous for TAX_ID/DE_TAX_ID of tenant hr",
         ),
@@ -103,13 +103,13 @@ def test_where_nothing_leaves_only_block_means_something_and_only_by_name() -> N
 
 
 def test_a_site_without_a_cloud_may_keep_its_rows() -> None:
-    rows = [Row("default", "tokenize"), Row("rules[0]", "block", entities=frozenset({"PERSON"}))]
+    rows = [Row("default", "tokenize"), Row("rules[0]", "block", entity_types=frozenset({"PERSON"}))]
     assert not Table(rows, (), ("inside",)).problems(kinds=KINDS)
 
 
 def test_a_large_table_is_checked_in_the_number_of_its_kinds_of_cells() -> None:
     rows = [
-        (action, {"entities": [kind], "tenants": [f"t{i}"], "routes": [f"r{i}"]})
+        (action, {"entity_types": [kind], "tenants": [f"t{i}"], "routes": [f"r{i}"]})
         for i in range(150)
         for kind, action in (("IBAN", "mask"), ("PERSON", "block"))
     ]
@@ -123,7 +123,7 @@ _ROWS = st.lists(
         st.sampled_from(["mask", "on-prem", BLOCK]),
         st.fixed_dictionaries(
             {
-                "entities": st.lists(st.sampled_from(ENTITIES), max_size=2, unique=True),
+                "entity_types": st.lists(st.sampled_from(ENTITIES), max_size=2, unique=True),
                 "tenants": st.lists(st.sampled_from(TENANTS), max_size=2, unique=True),
                 "routes": st.lists(st.sampled_from(ROUTES), max_size=2, unique=True),
             }
@@ -145,7 +145,7 @@ def test_in_a_table_without_problems_every_order_of_reading_gives_the_same(
         applying = [
             row
             for row in rules.rows
-            if (not row.entities or {entity, entity.partition("/")[0]} & row.entities)
+            if (not row.entity_types or {entity, entity.partition("/")[0]} & row.entity_types)
             and (not row.tenants or tenant in row.tenants)
             and (not row.routes or route in row.routes)
         ]

@@ -94,7 +94,7 @@ def test_every_key_of_a_preset_is_in_the_schema(name: str) -> None:
 
 
 def test_policy_speaks_of_what_the_detector_finds() -> None:
-    node = spec_schema.node_at(["gateway", "policy", "entities"])
+    node = spec_schema.node_at(["gateway", "policy", "entity_types"])
     assert set(spec_schema.choices(node["propertyNames"])) == {kind.value for kind in EntityType}
 
 
@@ -104,7 +104,7 @@ def test_policy_speaks_of_what_the_detector_finds() -> None:
         (["pools", 0, "tensor_parallel_size"], "a whole number from 1 to 64, or `auto`"),
         (["pools", 0, "gpu_memory_utilization"], "a number above 0 and at most 1"),
         (["gateway", "policy", "default"], "one of tokenize, on-prem, block, mask, allow"),
-        (["gateway", "policy", "entities", "EMAIL"], "one of tokenize, on-prem, block, mask, allow"),
+        (["gateway", "policy", "entity_types", "EMAIL"], "one of tokenize, on-prem, block, mask, allow"),
         (["node_groups", 0, "nodes", 0, "address"], "an IPv4 address such as 10.77.0.11"),
         (["perimeter", "management", 0], "an IPv4 network such as 10.77.0.0/24"),
         (["perimeter", "exceptions", 0, "reason"], "a text of 10 to 500 characters"),

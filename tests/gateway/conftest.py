@@ -204,7 +204,7 @@ def write_config(
         ],
         "policy": {
             "default": "tokenize",
-            "entities": {"PERSON": "on-prem", "SECRET": "block"},
+            "entity_types": {"PERSON": "on-prem", "SECRET": "block"},
             "name_languages": ["en"],
         },
         **changes,

@@ -251,9 +251,9 @@ def test_the_policy_table_tells_tenants_routes_and_rules_apart(
     start: Callable[..., Any], pool: EchoUpstream, cloud: EchoUpstream
 ) -> None:
     rules = [
-        {"entities": ["CARD"], "tenants": ["retail"], "action": "mask"},
-        {"entities": ["EMAIL/EMAIL"], "routes": ["careful"], "action": "on-prem"},
-        {"entities": ["IBAN"], "routes": ["inside"], "action": "block"},
+        {"entity_types": ["CARD"], "tenants": ["retail"], "action": "mask"},
+        {"entity_types": ["EMAIL/EMAIL"], "routes": ["careful"], "action": "on-prem"},
+        {"entity_types": ["IBAN"], "routes": ["inside"], "action": "block"},
     ]
     gateway = start(policy={"rules": rules, "name_languages": ["en"]})
     answer = ask(gateway.client())
@@ -276,11 +276,11 @@ def test_a_policy_row_for_a_rule_that_is_not_there_stops_the_start(
 ) -> None:
     config = write_config(tmp_path)
     settings = yaml.safe_load(config.read_text())
-    settings["policy"] = {"rules": [{"entities": ["TAX_ID/DE_TAXID"], "action": "mask"}]}
+    settings["policy"] = {"rules": [{"entity_types": ["TAX_ID/DE_TAXID"], "action": "mask"}]}
     config.write_text(yaml.safe_dump(settings))
     gateway = start_from(config, tmp_path / "log", wait=False)
     assert gateway.process.wait(60) == 3
-    assert "policy.rules[0].entities: expected a rule of the detector, got DE_TAXID" in gateway.log()
+    assert "policy.rules[0].entity_types: expected a rule of the detector, got DE_TAXID" in gateway.log()
 
 
 def test_only_links_of_the_user_come_back_with_values(gateway: Any, cloud: EchoUpstream) -> None:

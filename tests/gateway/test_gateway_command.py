@@ -166,17 +166,21 @@ def test_a_file_that_is_not_there_is_said_with_a_way_to_one(run: Any, tmp_path: 
         ),
         ({"sites": "x"}, "sites: unknown key `sites`\nhint: did you mean `site`?"),
         ({"workers": 0}, "workers: input should be greater than or equal to 1"),
-        ({"policy": {"entities": {"EMIAL": "tokenize"}}}, "got EMIAL (EMAIL?)"),
+        ({"policy": {"entity_types": {"EMIAL": "tokenize"}}}, "got EMIAL (EMAIL?)"),
         (
-            {"policy": {"rules": [{"entities": ["EMIAL/X"], "action": "mask"}]}},
-            "policy.rules[0].entities[0]: expected one of SECRET, ",
+            {"policy": {"rules": [{"entity_types": ["EMIAL/X"], "action": "mask"}]}},
+            "policy.rules[0].entity_types[0]: expected one of SECRET, ",
         ),
         (
             {"policy": {"rules": [{"routes": ["assistent"], "action": "mask"}]}},
             "policy.rules[0].routes: expected one of",
         ),
         (
-            {"policy": {"rules": [{"entities": ["IBAN"], "action": "mask"}, {"tenants": ["hr"], "action": "allow"}]}},
+            {
+                "policy": {
+                    "rules": [{"entity_types": ["IBAN"], "action": "mask"}, {"tenants": ["hr"], "action": "allow"}]
+                }
+            },
             "policy.rules[1]: ambiguous for IBAN of tenant hr",
         ),
         ({"policy": {"rules": [{"routes": ["inside"], "action": "mask"}]}}, "expected block on route inside, got mask"),
@@ -397,7 +401,7 @@ upstreams:
      api_key_file: /d, max_model_len: 8192, jurisdiction: AE}
 routes:
   - {model: assistant, pool: chat, cloud: sovereign-cloud, prefer: cloud}
-policy: {default: tokenize, entities: {PERSON: on-prem, SECRET: block, EMAIL: tokenize}, name_languages: [en]}
+policy: {default: tokenize, entity_types: {PERSON: on-prem, SECRET: block, EMAIL: tokenize}, name_languages: [en]}
 """
 
 

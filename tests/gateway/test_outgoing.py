@@ -126,11 +126,11 @@ def test_the_second_look_finds_what_the_first_overlooked() -> None:
 
 
 def test_allowed_kinds_leave_as_they_are() -> None:
-    outgoing = leave(say(f"to {MAIL} from 192.0.2.17"), PolicySettings(entities={"IP": Action.ALLOW}))
+    outgoing = leave(say(f"to {MAIL} from 192.0.2.17"), PolicySettings(entity_types={"IP": Action.ALLOW}))
     assert sent_by(outgoing)["messages"][0]["content"].endswith("from 192.0.2.17")
 
 
-_MASKED = PolicySettings(entities={"EMAIL": Action.MASK})
+_MASKED = PolicySettings(entity_types={"EMAIL": Action.MASK})
 
 
 @pytest.mark.parametrize(
@@ -160,13 +160,13 @@ def test_masks_and_tokens_stand_side_by_side() -> None:
 
 def test_a_single_rule_has_its_own_row() -> None:
     rule = next(finding.rule for finding in DETECTOR.find(f"to {IBAN}"))
-    policy = PolicySettings(rules=[PolicyRule(entities=[f"IBAN/{rule}"], action=Action.MASK)])
+    policy = PolicySettings(rules=[PolicyRule(entity_types=[f"IBAN/{rule}"], action=Action.MASK)])
     assert sent_by(leave(say(f"to {IBAN} and {MAIL}"), policy))["messages"][0]["content"].startswith("to [IBAN] and EM")
 
 
 def test_a_secret_behind_its_word_can_be_masked() -> None:
     """The second scan sees a word for a secret and something behind it."""
-    outgoing = leave(say("password: hunter2hunter please"), PolicySettings(entities={"SECRET": Action.MASK}))
+    outgoing = leave(say("password: hunter2hunter please"), PolicySettings(entity_types={"SECRET": Action.MASK}))
     assert b"hunter2" not in outgoing.data
     assert b"[SECRET]" in outgoing.data
 
@@ -174,7 +174,7 @@ def test_a_secret_behind_its_word_can_be_masked() -> None:
 @examples(200)
 @given(_TEXTS, st.sets(st.sampled_from(["IBAN", "EMAIL", "CARD", "PHONE", "IP"])))
 def test_nothing_masked_leaves_or_is_issued(content: str, masked: set[str]) -> None:
-    policy = PolicySettings(entities=dict.fromkeys(masked, Action.MASK))
+    policy = PolicySettings(entity_types=dict.fromkeys(masked, Action.MASK))
     findings = DETECTOR.find(content)
     values = {content[f.start : f.end] for f in findings if f.entity_type in masked and f.end - f.start >= 5}
     try:
@@ -269,5 +269,5 @@ def test_conversations_are_told_apart_by_how_they_began() -> None:
     "frame", ["the token {}.", "Dear {}, hello", "name: {}", "customer {} here", "({})", "Basic {}!", "{}{}", "я 中 {}"]
 )
 def test_our_own_tokens_never_look_like_identifiers(frame: str) -> None:
-    outgoing = leave(say(frame.format(MAIL, " 030 901820")), PolicySettings(entities={"PERSON": Action.TOKENIZE}))
+    outgoing = leave(say(frame.format(MAIL, " 030 901820")), PolicySettings(entity_types={"PERSON": Action.TOKENIZE}))
     assert "EMAIL_" in sent_by(outgoing)["messages"][0]["content"]

@@ -17,7 +17,7 @@ from sovctl.support.errors import SpecError
 
 POLICY = PolicySettings(
     default=Action.TOKENIZE,
-    entities={"PERSON": Action.ON_PREM, "SECRET": Action.BLOCK, "IP": Action.ALLOW},
+    entity_types={"PERSON": Action.ON_PREM, "SECRET": Action.BLOCK, "IP": Action.ALLOW},
     name_languages=["en"],
 )
 CLOUD = RouteSettings(model="m", pool="chat", cloud="cloud")
@@ -56,7 +56,7 @@ def test_the_table_of_policy(found: Inspection, verdict: Verdict, reasons: tuple
 
 
 def test_names_that_are_allowed_make_the_language_irrelevant() -> None:
-    policy = PolicySettings(entities={"PERSON": Action.ALLOW})
+    policy = PolicySettings(entity_types={"PERSON": Action.ALLOW})
     assert decide(inspection({}, {"und"}), permissions(policy)).verdict is Verdict.LEAVE
 
 
@@ -66,12 +66,12 @@ def test_without_a_language_named_nothing_with_words_leaves() -> None:
 
 def test_rules_speak_of_single_rules_tenants_and_routes() -> None:
     policy = PolicySettings(
-        entities={"PERSON": Action.ON_PREM, "SECRET": Action.BLOCK},
+        entity_types={"PERSON": Action.ON_PREM, "SECRET": Action.BLOCK},
         rules=[
-            PolicyRule(entities=["TAX_ID"], action=Action.ON_PREM),
-            PolicyRule(entities=["TAX_ID/DE_TAX_ID"], action=Action.MASK),
-            PolicyRule(entities=["PERSON"], tenants=["hr"], action=Action.BLOCK),
-            PolicyRule(entities=["CARD"], routes=["inside"], action=Action.BLOCK),
+            PolicyRule(entity_types=["TAX_ID"], action=Action.ON_PREM),
+            PolicyRule(entity_types=["TAX_ID/DE_TAX_ID"], action=Action.MASK),
+            PolicyRule(entity_types=["PERSON"], tenants=["hr"], action=Action.BLOCK),
+            PolicyRule(entity_types=["CARD"], routes=["inside"], action=Action.BLOCK),
         ],
         name_languages=["en"],
     )
@@ -88,10 +88,12 @@ def test_rules_speak_of_single_rules_tenants_and_routes() -> None:
 
 
 def test_a_rule_that_the_detector_does_not_have_is_refused_with_the_nearest() -> None:
-    policy = PolicySettings(rules=[PolicyRule(entities=["TAX_ID/DE_TAXID"], action=Action.MASK)])
+    policy = PolicySettings(rules=[PolicyRule(entity_types=["TAX_ID/DE_TAXID"], action=Action.MASK)])
     with pytest.raises(SpecError) as caught:
         check_rules(policy, make_detector(DetectSettings()))
-    assert str(caught.value.problems[0]) == "policy.rules[0].entities: expected a rule of the detector, got DE_TAXID"
+    assert (
+        str(caught.value.problems[0]) == "policy.rules[0].entity_types: expected a rule of the detector, got DE_TAXID"
+    )
     assert caught.value.problems[0].hint == "did you mean DE_TAX_ID?"
 
 
@@ -104,11 +106,11 @@ _INSPECTIONS = st.builds(
 _POLICIES = st.builds(
     PolicySettings,
     default=st.sampled_from(list(Action)),
-    entities=st.dictionaries(st.sampled_from([kind.value for kind in EntityType]), st.sampled_from(list(Action))),
+    entity_types=st.dictionaries(st.sampled_from([kind.value for kind in EntityType]), st.sampled_from(list(Action))),
     rules=st.lists(
         st.builds(
             PolicyRule,
-            entities=st.lists(st.sampled_from(["PERSON", "IBAN", "TAX_ID", "TAX_ID/A", "IBAN/B"]), max_size=2),
+            entity_types=st.lists(st.sampled_from(["PERSON", "IBAN", "TAX_ID", "TAX_ID/A", "IBAN/B"]), max_size=2),
             tenants=st.lists(st.sampled_from(["hr", "retail"]), max_size=1),
             routes=st.lists(st.sampled_from(["m", "inside"]), max_size=1),
             action=st.sampled_from(list(Action)),

@@ -318,7 +318,7 @@ def check_policy(site: SiteUnderValidation) -> Iterator[Problem]:
         yield Problem(
             "expected mask, tokenize, on-prem or block for entity types that are not listed, got `allow`",
             where="gateway.policy.default",
-            hint="allow single entity types under `entities`, so that a new entity type is not allowed by default",
+            hint="allow single entity types under `entity_types`, so that a new entity type is not allowed by default",
         )
 
 
@@ -327,9 +327,9 @@ def _policy_references(gateway: Gateway) -> Iterator[Problem]:
     routes = [route.model for route in gateway.routes]
     for number, rule in enumerate(gateway.policy.rules):
         where = f"gateway.policy.rules[{number}]"
-        for index, entity in enumerate(rule.entities):
+        for index, entity in enumerate(rule.entity_types):
             entity_type = entity.partition("/")[0]
-            yield from unknown_name("entity type", entity_type, ENTITY_TYPES, f"{where}.entities[{index}]")
+            yield from unknown_name("entity type", entity_type, ENTITY_TYPES, f"{where}.entity_types[{index}]")
         for index, tenant in enumerate(rule.tenants):
             yield from unknown_name("tenant of a client", tenant, tenants, f"{where}.tenants[{index}]")
         for index, model in enumerate(rule.routes):

@@ -59,7 +59,7 @@ def test_an_identifier_that_nobody_wrote_is_masked_or_blocked() -> None:
     judge = judge_of(REFUSE)
     assert blocked(judge, content=text) == "identifiers:refuse:IBAN"
     allowed = judge_of(
-        {"identifiers": {"default": "refuse", "entities": {"IBAN": "allow"}, "known": ["mail@bank.example"]}}
+        {"identifiers": {"default": "refuse", "entity_types": {"IBAN": "allow"}, "known": ["mail@bank.example"]}}
     )
     assert released(allowed, content=text)["message"]["content"] == text
     assert allowed.verdicts.reasons == {"identifiers:allow:IBAN": 1}

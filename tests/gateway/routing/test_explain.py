@@ -50,7 +50,7 @@ def config(tmp_path: Path, write_config: Callable[[Path], Path]) -> Path:
     (tmp_path / "clients.json").write_text(json.dumps(CLIENTS))
     settings["clients_file"] = str(tmp_path / "clients.json")
     settings["quota"] = {"path": str(tmp_path / "quota.db"), "prices": PRICES}
-    settings.setdefault("policy", {})["rules"] = [{"entities": ["IBAN"], "tenants": ["hr"], "action": "block"}]
+    settings.setdefault("policy", {})["rules"] = [{"entity_types": ["IBAN"], "tenants": ["hr"], "action": "block"}]
     path.write_text(yaml.safe_dump(settings))
     return path
 

@@ -133,7 +133,7 @@ def test_a_language_that_nobody_covers_is_refused_and_a_model_covers_its_own(
 
 
 def test_policy_may_name_the_models_rule(tmp_path: Path, sides: tuple[EchoUpstream, EchoUpstream]) -> None:
-    blocks = {"entities": ["PERSON/MODEL_KK_NAMES"], "action": "block"}
+    blocks = {"entity_types": ["PERSON/MODEL_KK_NAMES"], "action": "block"}
     config = configured(tmp_path, sides, policy={"name_languages": ["en"], "rules": [blocks]})
     with running_gateway(config) as gateway:
         status, _, answer = gateway.post(say(KAZAKH))  # which would have stayed: its language is not accepted

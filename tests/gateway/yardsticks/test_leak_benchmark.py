@@ -20,7 +20,7 @@ from loopback_ports import unused_port
 
 from examples import IS_COMPLETE
 
-_SITE = {"policy": {"default": "tokenize", "entities": {"PERSON": "allow"}}}
+_SITE = {"policy": {"default": "tokenize", "entity_types": {"PERSON": "allow"}}}
 
 
 def run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -55,7 +55,7 @@ def test_selfcheck_is_clean(tmp_path: Path, profile: str) -> None:
 def response_split(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The summary of the v2 profile; `make test-all` tries every internal split of every value."""
     folder, capture_port = tmp_path_factory.mktemp("v2"), unused_port()
-    release = {"identifiers": {"default": "mask", "entities": {"PERSON": "allow"}}}
+    release = {"identifiers": {"default": "mask", "entity_types": {"PERSON": "allow"}}}
     routes = [{"model": MODEL, "pool": "chat", "cloud": "cloud", "prefer": "cloud", "release": release}]
     with running_gateway(write_loopback_config(folder, cloud_port=capture_port, routes=routes, **_SITE)) as gateway:
         target = ["--gateway-url", f"{gateway.base_url}/chat/completions", "--upstream-port", str(capture_port)]
