@@ -17,6 +17,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_UNLIMITED = 1 << 20  # characters of a line that is not written to a terminal
+_UNLIMITED = 1 << 20  # characters of a line that is not written to a terminal
+_UNLIMITED = 1 << 20  # characters of a line that is not written to a terminal
+_UNLIMITED = 1 << 20  # characters of a line that is not written to a terminal
+_UNLIMITED = 1 << 20  # characters of a line that is not written to a terminal
 VERDICT_STYLES = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "UNKNOWN": "red", "N/A": "dim"}
 
 
@@ -66,25 +71,37 @@ def document(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, widest: int | None = None) -> None:
-    """Print a table. On a terminal, lines are cut at its width.
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table. On a terminal, its last column is cut at the width of the terminal.
 
-    Args:
-        widest: total width in characters; None: the width of the terminal, unlimited elsewhere.
+    Elsewhere lines have their full length, so that programs and tests read complete values.
     """
-    body = [[str(cell) for cell in row] for row in rows]
-    widths = [max([len(h), *(len(row[i]) for row in body)]) for i, h in enumerate(headings)]
-    limit = widest or (shutil.get_terminal_size().columns if sys.stdout.isatty() else 0)
-    for index, row in enumerate([list(headings), *body]):
-        text = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        if limit and len(text) > limit:
-            text = text[: limit - 1] + "…"
-        line(style(text, "bold") if index == 0 else _coloured_verdict(text))
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    is_terminal = sys.stdout.isatty()
+    grid = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    for number, heading in enumerate(headings, 1):
+        grid.add_column(Text(heading), no_wrap=number < len(headings))  # rich shortens only columns without no_wrap
+    for row in rows:
+        cells = [Text(str(cell), no_wrap=True, overflow="ellipsis") for cell in row]
+        grid.add_row(*cells, style=_row_style(str(row[0])))
+    console = Console(
+        file=sys.stdout,
+        force_terminal=is_terminal,
+        color_system="standard" if has_colour() else None,
+        width=shutil.get_terminal_size().columns if is_terminal else _UNLIMITED,
+    )
+    with console.capture() as printed:
+        console.print(grid)
+    for text in printed.get().splitlines():
+        line(text.rstrip())
 
 
-def _coloured_verdict(text: str) -> str:
-    first = text.split(" ", 1)[0]
-    return style(text, VERDICT_STYLES[first]) if first in VERDICT_STYLES and VERDICT_STYLES[first] != "green" else text
+def _row_style(first: str) -> str | None:
+    """Return the colour of a row whose first cell is a verdict that is not PASS."""
+    return VERDICT_STYLES[first] if first != "PASS" and first in VERDICT_STYLES else None
 
 
 def problem(message: str, *, hint: str = "") -> None:

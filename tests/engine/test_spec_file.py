@@ -95,7 +95,10 @@ def test_any_damage_gives_problems_or_a_site_and_nothing_else(case: tuple[str, A
     assert problems
     for problem in problems:
         assert problem.where.startswith("site.yaml")
-        assert re.search("expected |unknown key |more problem|the key was renamed", problem.message), problem.message
+        known = (
+            "expected |unknown key |duplicate key|invisible characters|not supported|invalid YAML|more problem|renamed"
+        )
+        assert re.search(known, problem.message), problem.message
         assert problem.hint
 
 
