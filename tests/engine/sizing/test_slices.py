@@ -114,12 +114,12 @@ def test_auto_never_spans_two_slices() -> None:
 
 def test_what_cannot_be_is_refused_with_the_reason() -> None:
     spans = problems(tensor_parallel_size=2)["pools[0].tensor_parallel_size"]
-    assert "neither NVLink nor peer-to-peer" in spans
+    assert "no NVLink and no peer-to-peer" in spans
     assert "expected no pinned GPUs" in problems(gpus=[0, 1])["pools[0].gpus"]
     unknown = problems(mig="3g.41gb")["node_groups[0].mig"]
     assert "expected a MIG profile of H100-80GB-SXM" in unknown
     assert "1g.10gb, 1g.20gb, 2g.20gb, 3g.40gb, 4g.40gb" in unknown
-    assert "nobody has told us how it is cut" in problems(platform="l40s-4")["node_groups[0].mig"]
+    assert "the catalogue has no MIG profiles for this GPU" in problems(platform="l40s-4")["node_groups[0].mig"]
     assert "a MIG profile such as 3g.40gb" in problems(mig="half")["node_groups[0].mig"]
     assert "pools[0]" in problems(mig="1g.10gb")
 
