@@ -93,7 +93,7 @@ def encode(record: Mapping[str, Any]) -> bytes:
     """Return the canonical bytes of a record (RFC 8785), as the ledger's `encode_record` does in ten times the time.
 
     Audit records hold only ASCII keys, strings, integers, booleans and lists. For these, orjson with sorted keys writes
-    what the RFC requires; `tests/gateway/test_audit_records.py` compares the two.
+    what the RFC requires; `tests/gateway/audit/test_records.py` compares the two.
 
     Raises:
         InputError: the record is larger than the ledger accepts.

@@ -8,7 +8,7 @@ chunk that cannot be written immediately (a slow client, a closed connection) is
 request
 body that has arrived completely is read without `receive` in the same way.
 
-The fields of the cycle are private to uvicorn. Its version is pinned; see tests/gateway/test_uvicorn_internals.py.
+The fields of the cycle are private to uvicorn. Its version is pinned; see tests/gateway/http/test_uvicorn_internals.py.
 
     received_at_once(receive)             # the body, or None: await receive()
     body = ClientBody.of(send)        # None if another server runs the application

@@ -1,7 +1,7 @@
 """Replaces identifiers in a text by tokens. `tokens.restore` is the inverse.
 
 tokenized, issued, places = replace(text, findings, issuer)
-restore(tokenized, issued) == text        # for any text: tests/gateway/test_restore.py
+restore(tokenized, issued) == text        # for any text: tests/gateway/tokens/test_restore.py
 """
 
 from __future__ import annotations

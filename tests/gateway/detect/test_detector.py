@@ -68,5 +68,5 @@ def test_our_own_tokens_are_nobody_however_they_end() -> None:
 
 
 def test_the_documentation_lists_every_scheme() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "gateway.md").read_text(encoding="utf-8")
     assert in_page(page) == page  # else: python -m sovctl.gateway.detect.schemes.table docs/gateway.md

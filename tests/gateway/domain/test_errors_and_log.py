@@ -64,7 +64,7 @@ def test_every_reason_code_has_an_answer_in_openai_s_shape() -> None:
 
 
 def test_every_reason_code_is_documented() -> None:
-    page = (Path(__file__).parents[2] / "docs/gateway.md").read_text()
+    page = (Path(__file__).parents[3] / "docs/gateway.md").read_text()
     for code in Code:
         assert re.search(rf"\| `{code.value}` \| {Refused(code).status} \|", page), code
 

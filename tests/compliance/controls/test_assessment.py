@@ -248,7 +248,7 @@ def test_an_id_stands_for_one_waiver(tmp_path: Path) -> None:
 
 
 def test_the_form_in_the_documentation_is_read(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "commands" / "report.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "commands" / "report.md").read_text()
     path = tmp_path / "waivers.yaml"
     path.write_text(page.split("```yaml\n")[1].split("```")[0])
     found = load_exceptions(path, packs=[load_pack(builtin_pack("nist-800-53-moderate"))])

@@ -16,7 +16,9 @@ from sovctl.gateway.detect.language import language as telling
 from sovctl.gateway.detect.language.language import NONE, UNKNOWN, languages
 from sovctl.gateway.detect.language.stop_words import BALLOTS, GROUP_OF, GROUPS, HEAD_START, LANGUAGES
 
-LETTERS: dict[str, str] = json.loads((Path(__file__).parent / "data" / "letters.json").read_text(encoding="utf-8"))
+LETTERS: dict[str, str] = json.loads(
+    (Path(__file__).parent.parent / "data" / "letters.json").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize("language", LETTERS)

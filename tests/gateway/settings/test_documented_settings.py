@@ -13,7 +13,7 @@ from loopback_gateway import write_loopback_config
 from sovctl.gateway.settings import check_settings, load_settings
 from sovctl.support.errors import SpecError
 
-PAGE = (Path(__file__).parents[2] / "docs/gateway.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/gateway.md").read_text()
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 

@@ -15,7 +15,7 @@ from sovctl.engine.validation.load import load
 from sovctl.support.errors import SpecError
 
 OWN = {"source": "our own tests", "kind": "measured", "date": "2026-11-21"}
-EXAMPLE = Path(__file__).parents[2] / "examples" / "bank-hybrid" / "site.yaml"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "bank-hybrid" / "site.yaml"
 
 
 def entries(**parts: Any) -> tuple[Any, list[str]]:

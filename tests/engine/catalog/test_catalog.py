@@ -18,7 +18,7 @@ from sovctl.engine.catalog.mig import slices_of
 from sovctl.engine.catalog.parameters import TOLERANCE, count_parameters, problems
 from sovctl.engine.catalog.platforms import CheckProfile, PlatformComponent, load_scalable_units
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 SHARED = ROOT.parent / "shared" / "catalog"
 CATALOG = load_catalog()
 MODELS = list(CATALOG.models.values())

@@ -21,7 +21,7 @@ from sovctl.gateway.detect.text.view import NormalizedText
 from sovctl.gateway.detect.text.words import words_of
 from sovctl.gateway.settings.name_languages import CONTEXT_LANGUAGES
 
-_FOLDER = Path(__file__).parent / "data"
+_FOLDER = Path(__file__).parent.parent / "data"
 _MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)
 STRUCTURED = StructuredFinder(phone_regions=["DE"])
 

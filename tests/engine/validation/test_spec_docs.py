@@ -21,7 +21,7 @@ from sovctl.engine.validation.presets import FOLDER, names
 from sovctl.engine.validation.rules import RULES
 from sovctl.gateway.domain.entities import EntityType
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from sovctl.engine.validation.load import load
 from sovctl.engine.validation.presets import FOLDER, about, names, write_preset
 from sovctl.support.errors import InputError
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 TODAY = date(2026, 11, 21)
 
 

@@ -32,5 +32,5 @@ def test_private_class_is_the_reviewed_one(private: type[Any]) -> None:
 
 
 def test_the_version_is_pinned() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
     assert f"uvicorn=={version('uvicorn')}" in project["optional-dependencies"]["gateway"]

@@ -14,7 +14,7 @@ from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER as PRESETS
 from sovctl.support.errors import ExitCode, SpecError
 
-CASES = Path(__file__).parent.parent / "cases" / "spec"
+CASES = Path(__file__).parent.parent.parent / "cases" / "spec"
 TODAY = date(2026, 11, 21)
 
 

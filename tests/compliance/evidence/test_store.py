@@ -149,7 +149,7 @@ def test_survives_kill_9_between_files_and_leaves(tmp_path: Path) -> None:
     for round_number, acknowledged in enumerate((1, 3, 8)):
         run_id = f"round-{round_number}"
         with subprocess.Popen(
-            [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parents[1]), run_id],
+            [sys.executable, "-c", code, str(tmp_path), str(Path(__file__).parents[2]), run_id],
             stdout=subprocess.PIPE,
             text=True,
         ) as process:

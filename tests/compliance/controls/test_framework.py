@@ -12,7 +12,7 @@ from sovctl.compliance.controls.framework import builtin_pack, load_pack
 from sovctl.support.errors import InputError
 
 NIST = builtin_pack("nist-800-53-moderate")
-INDEX = Path(__file__).parents[3] / "shared" / "oscal" / "nist-800-53r5" / "index.json"
+INDEX = Path(__file__).parents[4] / "shared" / "oscal" / "nist-800-53r5" / "index.json"
 
 
 def variant(folder: Path, *, listed: str = "", mapped: str = "") -> Path:
