@@ -70,7 +70,7 @@ def test_recordings_are_for_the_pool_alone(tmp_path: Path) -> None:
     assert outside.surfaces == [SurfaceName.CHAT]
     assert inside.surfaces == [SurfaceName.CHAT, SurfaceName.TRANSCRIPTIONS]
     alone = words("init", str(tmp_path / "alone"), *cloud, *wanted)
-    assert (alone.returncode, "which a cloud may see as tokens" in alone.stderr) == (3, True)
+    assert (alone.returncode, "clouds receive only tokenized text" in alone.stderr) == (3, True)
 
 
 def test_a_base_url_without_a_path_is_noted(tmp_path: Path) -> None:
