@@ -64,7 +64,7 @@ def _erased_in(home: SqliteHome, room_bytes: int) -> int:
         await asyncio.gather(*(vault.store(each, {TOKEN: VALUE}) for each in MANY))
         home.sql("PRAGMA wal_checkpoint(TRUNCATE)")
         rings = [keys for (keys,) in home.sql("SELECT keys FROM pieces ORDER BY conversation")]
-        with full_disk(room_bytes), pytest.raises(VaultFailed, match="can be read and written"):
+        with full_disk(room_bytes), pytest.raises(VaultFailed, match="is unreadable or unwritable"):
             await vault.eraser.erase(vault.eraser.tenant("retail"), by="dpo")
         loaded = [await vault.load(each) for each in MANY]
         erased = loaded.count({})

@@ -66,7 +66,7 @@ def test_one_kek_twice_is_refused(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).write_text("ab" * 32)
         (tmp_path / name).chmod(0o600)
-    with pytest.raises(InputError, match="each KEK once"):
+    with pytest.raises(InputError, match="a KEK is listed twice"):
         load_keks(settings({"file": str(tmp_path / "one")}, {"file": str(tmp_path / "two")}))
 
 

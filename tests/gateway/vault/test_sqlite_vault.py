@@ -131,7 +131,7 @@ def test_a_locked_vault_fails_and_recovers(sqlite_home: SqliteHome) -> None:
         other.execute("BEGIN IMMEDIATE")
         known, new = vault.store(ONE, {TOKEN: VALUE}), vault.store(TWO, {"EMAIL_NEW": "x"})
         for doomed in (known, new, vault.check()):
-            with pytest.raises(VaultFailed, match="got: SQLITE_BUSY"):
+            with pytest.raises(VaultFailed, match="unwritable: SQLITE_BUSY"):
                 await doomed
         assert await vault.load(ONE) == {TOKEN: VALUE}  # reading waits for nobody
         other.execute("ROLLBACK")
@@ -153,7 +153,7 @@ def test_a_vault_that_was_taken_away_fails_and_recovers(sqlite_home: SqliteHome,
         if is_replaced:
             path.write_bytes(away.read_bytes())
         for use in (vault.store(ONE, {TOKEN: VALUE}), vault.load(ONE), vault.check()):
-            with pytest.raises(VaultFailed, match="got another file or none"):
+            with pytest.raises(VaultFailed, match="was removed or replaced"):
                 await use
         away.replace(path)
         await vault.store(ONE, {TOKEN: VALUE})
