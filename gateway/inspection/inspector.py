@@ -55,7 +55,7 @@ class Inspection(NamedTuple):  # a named tuple: made for every request, and four
     """Contents of a request. It contains no text, so it may be logged and audited."""
 
     found: Mapping[tuple[EntityType, str], int]
-    """Findings by kind and rule, every occurrence counted."""
+    """Findings by entity type and rule, every occurrence counted."""
     languages: frozenset[str]
     """Of its prose, as `detect.language` names them."""
     obstacles: frozenset[Obstacle]

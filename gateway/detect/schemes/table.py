@@ -24,7 +24,7 @@ def table() -> str:
         f"| `{entity_type}` | {', '.join(f'{rule}{_NEEDS[needs]}' for rule, needs in sorted(schemes.items()))} |"
         for entity_type, schemes in sorted(rules.items())
     ]
-    return "\n".join(["| kind | schemes |", "|---|---|", *rows])
+    return "\n".join(["| entity type | schemes |", "|---|---|", *rows])
 
 
 def in_page(page: str) -> str:
