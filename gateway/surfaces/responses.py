@@ -3,7 +3,7 @@
 The gateway is stateless: a request that refers to stored objects (an earlier response, a conversation, a
 prompt, an item by its id, an answer to be fetched later) is rejected, because their content and owner cannot be
 checked.
-Upstreams are instructed to store nothing. See docs/decisions/0006-no-state-behind-ids.md.
+Upstreams are instructed to store nothing. See docs/decisions/0006-stateless-api.md.
 """
 
 from __future__ import annotations
