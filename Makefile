@@ -21,7 +21,7 @@ help:
 	@echo "make test-all   as test, with every property example, and on Python $(PYTHONS)"
 	@echo "make test-fast  unit tests only"
 	@echo "make test-lab   lab tests only, after: sovctl lab check --install"
-	@echo "make lint       ruff, mypy, import-linter"
+	@echo "make lint       ruff, mypy, import-linter, prose"
 	@echo "make docs       the documentation as a site with search, in build/docs"
 	@echo "make bench      every benchmark, tables and build/bench/*.json; one alone: make bench-startup"
 
@@ -40,6 +40,7 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python .ci/prose.py --baseline .ci/prose.toml
 
 # Its name holds the list, so that a longer list is a stamp that is not there yet.
 TEST_PACKAGES_READY := build/test-packages-$(subst $() $(),+,$(TEST_PACKAGES)).ready
