@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 import pytest
-from documented_commands import IN_THE_LAB, ROOT
+from documented_commands import IN_THE_LAB, PAGES, ROOT, typed
 from lab_site import COMMAND_LIMIT_S, NAME, LabSite, sovctl_command
 
 from sovctl.support.errors import ExitCode
@@ -25,7 +25,8 @@ OTHER_EXITS = {"sovctl lab fabric -- ibqueryerrors": {ExitCode.OK, ExitCode.FAIL
 
 def _lines() -> list[str]:
     assert set(_ORDER) == set(IN_THE_LAB)
-    return [line for page in _ORDER for line in IN_THE_LAB[page] if line not in _OF_THE_FIXTURE]
+    lines = [line for page in _ORDER for line in typed(PAGES[page]) if line in IN_THE_LAB[page]]
+    return [line for line in lines if line not in _OF_THE_FIXTURE]
 
 
 def _words(line: str, site: LabSite) -> list[str]:
@@ -45,11 +46,12 @@ def test_commands_run_as_shown(site: LabSite) -> None:
         for line in _lines():
             if "kept/checkpoint" in line:
                 _keep_ledger_head(site)
+            command = shlex.join(sovctl_command(*_words(line, site)))
             done = subprocess.run(
-                sovctl_command(*_words(line, site)),
+                ["script", "--quiet", "--return", "--command", command, "/dev/null"],  # a terminal, to confirm with y
                 cwd=site.folder,
                 env={**os.environ, "PYTHONPATH": str(ROOT)},
-                input="yes\n",
+                input="y\n",
                 capture_output=True,
                 text=True,
                 timeout=COMMAND_LIMIT_S,

@@ -159,7 +159,7 @@ def test_a_hand_off_is_read_taken_and_answered_by_clicks(browser: Chrome, gatewa
 def test_buttons_do_what_they_say_and_the_page_tells_so(browser: Chrome, gateway: Any) -> None:
     press(browser, "Drain")
     until(lambda: "draining" in read(browser, ".headline"), "the page says so")
-    assert "says `draining`" in read(browser, ".told")
+    assert "reports `draining`" in read(browser, ".told")
     until(lambda: {gateway.request("GET", "/readyz")[0] for _ in range(6)} == {503}, "all workers drain")
     press(browser, "Resume")
     until(lambda: {gateway.request("GET", "/readyz")[0] for _ in range(6)} == {200}, "all workers are back")

@@ -300,7 +300,7 @@ def test_a_wrong_option_is_bad_input_like_everything_else(config: Path, run: Any
     for words, expected in (
         (["keys", "create", "branch"], "the following arguments are required: --tenant"),
         (["keys", "create", "branch", "--tenant", "retail", "--surface", "fax"], "--surface: expected one of chat."),
-        (["keys", "create", "My Branch", "--tenant", "retail"], "got name: expected lower-case letters"),
+        (["keys", "create", "My Branch", "--tenant", "retail"], "name: expected lower-case letters"),
         (["sevre"], "invalid choice: 'sevre'"),
     ):
         result = run(*words, *(["--config", str(config)] if words[0] == "keys" else []))

@@ -110,7 +110,7 @@ def test_a_build_tells_what_it_made_and_makes_the_key_once(tmp_path: Path, capfd
     build(tmp_path, ("Solveig", "Haraldsdottir"))
     out, err = capfd.readouterr()
     assert "people: 1" in out
-    assert "edm.key: made" in err
+    assert "edm.key: created" in err
     key = (tmp_path / "edm.key").read_text()
     assert (tmp_path / "edm.key").stat().st_mode & 0o777 == 0o600
     build(tmp_path, ("Solveig", "Haraldsdottir"))
@@ -130,4 +130,4 @@ def test_a_refused_build_exits_with_two_and_shows_no_name(tmp_path: Path, capfd:
     assert main(["edm", "build", *files, "--skip-invalid-rows", "--json", str(tmp_path / "list.csv")]) == 0
     out, err = capfd.readouterr()
     assert json.loads(out)["left_out"] == 1
-    assert "line 3: left out" in err
+    assert "line 3: skipped" in err

@@ -79,7 +79,7 @@ def test_a_look_that_fails_though_nobody_waits_is_told_in_the_log_and_never_by_t
 def test_a_part_that_hangs_is_silent_is_asked_once_and_counts_again_when_it_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("sovctl.gateway.pipeline.readiness._PATIENCE_S", 0.01)
+    monkeypatch.setattr("sovctl.gateway.pipeline.readiness._CHECK_TIMEOUT_S", 0.01)
     monkeypatch.setattr("sovctl.gateway.pipeline.readiness._VALID_S", 0.0)
 
     async def work() -> None:
