@@ -30,8 +30,8 @@ IN_THE_LAB = {
         "sovctl audit verify .sovctl",
         "sovctl audit verify .sovctl/reports/20261121T101500Z-3fa9",
         "sovctl audit verify --ledger .sovctl/ledger --checkpoint kept/checkpoint --key kept/log.vkey",
-        "sovctl audit checkpoint --ledger .sovctl/ledger --old-size 0 -o ask.txt",
-        "sovctl audit witness ask.txt --folder ~/witness --name auditor.example --log-key log.vkey",
+        "sovctl audit checkpoint --ledger .sovctl/ledger --old-size 0 -o request.txt",
+        "sovctl audit witness request.txt --folder ~/witness --name auditor.example --log-key log.vkey",
     ),
     "lab": (
         "sovctl lab check",
