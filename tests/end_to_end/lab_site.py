@@ -21,7 +21,7 @@ from sovctl.engine.lab.lifecycle import leak_search as search
 from sovctl.engine.lab.node.shell import ssh_command
 from sovctl.engine.lab.services import chat as client
 
-NAME = "sovtest"
+NAME = "sovsite"
 GATEWAY, GATEWAY_PORT = "10.77.0.21", 8443
 POOL_UNIT = "sovctl-pool-chat"
 POOL_LIMIT_S = 300.0  # a restart takes 25 s on two quiet cores; the rest is for a machine that does other things too
