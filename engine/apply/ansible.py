@@ -2,7 +2,7 @@
 
 - Ansible's configuration files are ignored, so that the operator's environment does not influence an apply.
 - Values of site.yaml are never evaluated as templates, neither on the controller nor on a node.
-- See docs/decisions/0021-own-ansible-process.md for the reason not to use ansible-runner.
+- See docs/decisions/0015-own-ansible-process.md for the reason not to use ansible-runner.
 """
 
 from __future__ import annotations

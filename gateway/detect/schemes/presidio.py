@@ -3,7 +3,7 @@
     pl_pesel("44051401359")       # True
 
 Presidio's own packages are not imported, because that imports spaCy, numpy and an HTTP client (2.0 s; the limit for the
-start of the gateway is 2.0 s), and because some recognizers log candidate texts at level ERROR (decision 0022).
+start of the gateway is 2.0 s), and because some recognizers log candidate texts at level ERROR (decision 0016).
 `tests/gateway/detect/test_presidio.py` compares every function here with the installed presidio-analyzer.
 
 Every function takes an identifier without separators, in upper case, of the form that its scheme describes.
