@@ -37,7 +37,7 @@ def layer_list() -> str:
     for each in contracts:
         if each["type"] == "layers":
             container = each.get("containers", ["sovctl"])[0]
-            layers = " → ".join(f"`{layer.removeprefix('sovctl.')}`" for layer in each["layers"])
+            layers = " → ".join(f"`{layer.replace('sovctl.', '')}`" for layer in each["layers"])
             rows.append(f"- `{container}`: {layers}")
     return "\n".join(rows) + "\n"
 

@@ -28,7 +28,7 @@ from bench.pii_sets.write import CUSTOMERS, write_sets
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.edm.index.build import build_index
 from sovctl.gateway.settings import DetectSettings, load_settings
-from sovctl.gateway.settings.exact_data_match import ExactDataMatchSettings
+from sovctl.gateway.settings.detection.exact_data_match import ExactDataMatchSettings
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import SovctlError, SpecError
 from sovctl.support.secret_files import KEY_BYTES

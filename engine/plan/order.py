@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from ..resources import (
-    clock,
-    credential,
-    environment,
-    model,
-    package,
-    perimeter,
-    pool,
-    repository,
-    service,
-    tuning,
-)
-from ..resources import gateway_config as gateway
+from ..resources import clock, credential, environment, model, package, perimeter, pool, repository, service, tuning
+from ..resources.gateway import service as gateway
 from ..resources.resource_type import ResourceType
 
 # Packages need the mirror. The firewall precedes secrets and services. Pools need weights, certificates and an engine.

@@ -20,7 +20,7 @@ from sovctl.support.errors import InputError
 from ..certificate_authority import Authority
 from ..resources.context import Context
 from ..resources.credential import credentials_on, fingerprint, kek_file, token_key_file
-from ..resources.gateway_config_access import client_entry
+from ..resources.gateway.access import client_entry
 from ..spec import Node, SiteSpec
 from ..spec.types import Secret
 from .state_folder import SiteState

@@ -23,7 +23,7 @@ from sovctl.support.errors import InputError
 
 from ..settings import GatewaySettings, Name, SettingsModel
 from ..settings.access import Rights, Text
-from ..settings.model import in_words
+from ..settings.base.model import in_words
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 CertificateName = Annotated[str, StringConstraints(pattern=r"^(dns|uri|email|cn|sha256):[!-~][ -~]{0,254}$")]

@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from ..settings import TeamSettings
 from ..settings.access import Rights
-from ..settings.quota import CallerLimits
+from ..settings.traffic.quota import CallerLimits
 
 
 class Method(StrEnum):

@@ -24,7 +24,7 @@ from sovctl.support.secret_files import KEY_BYTES, read_api_key
 from ..access import keys
 from ..access.clients import Client, dump_clients
 from ..settings import check_settings
-from ..settings.upstream import INSIDE
+from ..settings.traffic.upstream import INSIDE
 
 _HEAD = """\
 # A tokenizing gateway on this machine. Every key is described in docs/gateway.md and gateway/settings/.

@@ -22,7 +22,7 @@ from sovctl.support.errors import ExitCode, InputError
 from ..access import keys
 from ..access.clients import Client, load_clients
 from ..settings import GatewaySettings, SurfaceName, load_settings
-from ..settings.model import in_words
+from ..settings.base.model import in_words
 
 
 def add_subcommands(parser: argparse.ArgumentParser, config: Path) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sovctl.support.errors import InputError
 
-from ..settings.detect import DetectSettings
+from ..settings.detection.detect import DetectSettings
 from .detector import Detector
 from .edm import open_edm
 from .finder import Finder

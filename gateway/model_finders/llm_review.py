@@ -21,7 +21,7 @@ from ..detect.text.view import NormalizedText
 from ..domain.entities import EntityType
 from ..domain.errors import UpstreamFailed, UpstreamRejected
 from ..inspection.inspector import Inspection
-from ..settings.llm_review import LLM_REVIEW_RULE, LlmReviewSettings
+from ..settings.detection.llm_review import LLM_REVIEW_RULE, LlmReviewSettings
 from ..upstream import Upstream
 from .asked_names import names_in, pieces, places, question
 from .model_finder import ModelFinderFailed

@@ -23,8 +23,8 @@ from ..detect.models.finder import NameModelFinder
 from ..detect.models.load import load_model
 from ..detect.models.opening import add_packages
 from ..inspection.inspector import Inspection
-from ..settings.detect import DetectSettings
-from ..settings.name_model import NameModelSettings
+from ..settings.detection.detect import DetectSettings
+from ..settings.detection.name_model import NameModelSettings
 from .model_finder import ModelFinderFailed
 
 _IN_NO_LANGUAGE = frozenset({NONE, UNKNOWN})

@@ -21,7 +21,7 @@ from ..quota.size import NO_SIZE, Size, size_of
 from ..quota.store import QuotaUnavailable
 from ..quota.tariff import Tariff
 from ..settings import GatewaySettings
-from ..settings.surface import SurfaceName
+from ..settings.base.surface import SurfaceName
 from ..telemetry import log
 from ..upstream import HEDGED
 

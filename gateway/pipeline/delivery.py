@@ -19,7 +19,7 @@ from ..release.judge import ReleaseCheckRun
 from ..release.verdict import AnswerWithheld
 from ..release.whole import release_whole
 from ..settings import Limits
-from ..settings.release import OnFailure
+from ..settings.answers.release import OnFailure
 from ..surfaces import Restoration
 from ..surfaces.answers.replacement_answer import Ending, ReplacementAnswer
 from ..telemetry.metrics import Metrics

@@ -18,14 +18,7 @@ from ..detect.clean_text_cache import Finder
 from ..detect.language.language import NONE
 from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
-from ..settings import (
-    Action,
-    ObstacleAction,
-    PolicySettings,
-    RouteSettings,
-    UpstreamKind,
-    UpstreamSettings,
-)
+from ..settings import Action, ObstacleAction, PolicySettings, RouteSettings, UpstreamKind, UpstreamSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)

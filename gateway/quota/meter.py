@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..settings.quota import CallerLimits
+from ..settings.traffic.quota import CallerLimits
 from .need import NANO, Amounts
 from .window import Window
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Collection
 from typing import NamedTuple
 
-from ..settings.quota import Price, QuotaSettings
+from ..settings.traffic.quota import Price, QuotaSettings
 from .size import Size
 
 NANO = 10**9

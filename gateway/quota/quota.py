@@ -25,7 +25,7 @@ from sovctl.support.stall_timeout import DISK_TIMEOUT_S, HUNG
 
 from ..access.principal import Principal
 from ..settings import TeamSettings
-from ..settings.quota import CallerLimits, QuotaSettings
+from ..settings.traffic.quota import CallerLimits, QuotaSettings
 from ..storage.store_timeout import store_patience
 from ..telemetry import log
 from .meter import Account, LeaseReturn, Meter

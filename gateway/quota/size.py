@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..settings.surface import SurfaceName
+from ..settings.base.surface import SurfaceName
 
 _WITHOUT_ANSWER = frozenset({SurfaceName.EMBEDDINGS, SurfaceName.RERANK, SurfaceName.SCORE, SurfaceName.TOKENIZE})
 """Surfaces whose models generate no text."""

@@ -23,7 +23,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from ..settings.release import CitationSettings
+from ..settings.answers.release import CitationSettings
 from .sentences import MARK
 from .verdict import Outcome, Verdict
 from .words import STEMMED, as_read, stems, words

@@ -18,7 +18,7 @@ from typing import Any
 
 from sovctl.support.errors import InputError
 
-from ..settings.release import ForbiddenSettings
+from ..settings.answers.release import ForbiddenSettings
 from .words import as_read, stems, words
 
 CHECK = "forbidden"

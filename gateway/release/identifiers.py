@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ..detect.clean_text_cache import Finder
 from ..detect.findings.finding import Finding
 from ..detect.numbers.digit_runs import Spans
-from ..settings.release import IdentifierAction, IdentifierSettings
+from ..settings.answers.release import IdentifierAction, IdentifierSettings
 from ..tokens.search import find_tokens
 from .verdict import Outcome, Verdict
 

@@ -20,7 +20,7 @@ from ..body.json_texts import TooDeep, json_texts_of
 from ..detect.clean_text_cache import Finder
 from ..detect.findings.finding import Finding
 from ..settings import GatewaySettings
-from ..settings.release import IdentifierAction, OnFailure, ReleaseSettings
+from ..settings.answers.release import IdentifierAction, OnFailure, ReleaseSettings
 from ..surfaces.answers.model_strings import ModelString, Voice
 from ..telemetry import log
 from . import citations, forbidden, identifiers, schema

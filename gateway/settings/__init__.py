@@ -12,22 +12,22 @@
 
 from .access import AccessSettings, IdentityProviderSettings, TeamSettings
 from .admin import AdminListen
-from .detect import DetectSettings
+from .answers.handoff import HandoffSettings, WebhookSettings
+from .answers.restore import RestoreSettings
+from .base.model import Name, SettingsModel
+from .base.surface import SurfaceName
+from .detection.detect import DetectSettings
 from .gateway import GatewaySettings
-from .handoff import HandoffSettings, WebhookSettings
 from .ledger import LedgerSettings
-from .limits import Limits
 from .listen import Listen
 from .load import check_settings, load_settings
-from .model import Name, SettingsModel
 from .policy import Action, ObstacleAction, PolicyRule, PolicySettings, RouteSettings
-from .quota import CallerLimits, Price, PriceList, QuotaSettings
-from .restore import RestoreSettings
-from .routing import Fault, RoutingSettings, ShadowSettings
-from .surface import SurfaceName
 from .tokens import TokenSettings
 from .tracing import TracingSettings
-from .upstream import Capability, UpstreamKind, UpstreamSettings
+from .traffic.limits import Limits
+from .traffic.quota import CallerLimits, Price, PriceList, QuotaSettings
+from .traffic.routing import Fault, RoutingSettings, ShadowSettings
+from .traffic.upstream import Capability, UpstreamKind, UpstreamSettings
 from .vault import KekSettings, Pkcs11Settings, PostgresqlSettings, VaultSettings
 
 __all__ = [

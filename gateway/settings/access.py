@@ -11,9 +11,10 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints, model_validator
 
-from .model import Name, SettingsModel, encrypted_or_local
-from .quota import CallerLimits
-from .surface import SurfaceName
+from .base.model import Name, SettingsModel
+from .base.surface import SurfaceName
+from .base.urls import encrypted_or_local
+from .traffic.quota import CallerLimits
 
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Asymmetric signature algorithms (RFC 7518 3.1, RFC 8037); symmetric algorithms and `none` are rejected."""

@@ -12,19 +12,19 @@ from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 
 from .access import AccessSettings
 from .admin import AdminListen
-from .detect import DetectSettings
-from .handoff import HandoffSettings
+from .answers.handoff import HandoffSettings
+from .answers.restore import RestoreSettings
+from .base.model import Name, SettingsModel
+from .detection.detect import DetectSettings
 from .ledger import LedgerSettings
-from .limits import Limits
 from .listen import Listen
-from .model import Name, SettingsModel
 from .policy import PolicySettings, RouteSettings
-from .quota import QuotaSettings
-from .restore import RestoreSettings
-from .routing import RoutingSettings
 from .tokens import TokenSettings
 from .tracing import TracingSettings
-from .upstream import UpstreamSettings
+from .traffic.limits import Limits
+from .traffic.quota import QuotaSettings
+from .traffic.routing import RoutingSettings
+from .traffic.upstream import UpstreamSettings
 from .vault import VaultSettings
 
 

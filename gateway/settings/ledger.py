@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from .model import SettingsModel
+from .base.model import SettingsModel
 
 
 class LedgerSettings(SettingsModel):

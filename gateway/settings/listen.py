@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from .model import SettingsModel, is_loopback
+from .base.model import SettingsModel
+from .base.urls import is_loopback
 
 
 class Listen(SettingsModel):

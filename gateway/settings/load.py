@@ -17,8 +17,8 @@ from sovctl.support.renamed_keys import move_renamed_keys
 from sovctl.support.suggestions import nearest
 
 from . import references
+from .base.model import in_words
 from .gateway import GatewaySettings
-from .model import in_words
 from .renamed_keys import RENAMED_KEYS
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from sovctl.support.suggestions import nearest
 
 from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
-from .model import Name, SettingsModel
-from .quota import Money
-from .release import ReleaseSettings
-from .routing import Fault, ShadowSettings
+from .answers.release import ReleaseSettings
+from .base.model import Name, SettingsModel
+from .traffic.quota import Money
+from .traffic.routing import Fault, ShadowSettings
 
 _ENTITY_TYPES = [entity_type.value for entity_type in EntityType]
 

@@ -12,9 +12,9 @@ from sovctl.support.errors import Problem
 from sovctl.support.suggestions import nearest
 
 from ..domain.entities import EntityType
+from .base.surface import SurfaceName
 from .gateway import GatewaySettings
-from .surface import SurfaceName
-from .upstream import UpstreamKind
+from .traffic.upstream import UpstreamKind
 
 
 def problems(settings: GatewaySettings) -> list[Problem]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from .model import SettingsModel
+from .base.model import SettingsModel
 
 FormKind = Literal["EMAIL", "IBAN", "PHONE", "CARD"]
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import AnyHttpUrl, Field, field_validator
 
-from .model import SettingsModel, encrypted_or_local
+from .base.model import SettingsModel
+from .base.urls import encrypted_or_local
 
 
 class TracingSettings(SettingsModel):

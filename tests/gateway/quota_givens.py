@@ -12,7 +12,7 @@ from sovctl.gateway.quota.quota import Quota
 from sovctl.gateway.quota.sqlite_store import SqliteStore
 from sovctl.gateway.quota.store import Store
 from sovctl.gateway.settings import CallerLimits, PostgresqlSettings, TeamSettings
-from sovctl.gateway.settings.quota import QuotaSettings
+from sovctl.gateway.settings.traffic.quota import QuotaSettings
 from sovctl.gateway.storage.postgresql import Address
 from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 

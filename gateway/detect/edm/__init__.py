@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sovctl.support.secret_files import read_key
 
-from ...settings.exact_data_match import ExactDataMatchSettings
+from ...settings.detection.exact_data_match import ExactDataMatchSettings
 from .index.index import Index
 from .matching.finder import EdmFinder
 

@@ -29,7 +29,7 @@ from typing import Any
 
 from sovctl.support.errors import InputError
 
-from ...settings.name_model import NameModelSettings
+from ...settings.detection.name_model import NameModelSettings
 from .finder import Entity, Read
 from .onnx_files import OnnxFiles, open_files
 from .opening import refused_as_no

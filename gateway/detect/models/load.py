@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from sovctl.support.errors import InputError
 
-from ...settings.name_model import NameModelSettings
+from ...settings.detection.name_model import NameModelSettings
 from .digest import check_sha256
 from .finder import NameModelFinder, Read
 from .gliner_model import open_gliner

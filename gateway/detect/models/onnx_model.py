@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from ...settings.name_model import NameModelSettings
+from ...settings.detection.name_model import NameModelSettings
 from .finder import Entity, Read
 from .onnx_files import OnnxFiles, open_files
 from .opening import refused_as_no

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...settings.name_model import NameModelSettings
+from ...settings.detection.name_model import NameModelSettings
 from .finder import Entity, Read
 from .opening import refused_as_no
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from sovctl.support.errors import InputError
 
-from ...settings.name_model import NameModelSettings
+from ...settings.detection.name_model import NameModelSettings
 from .finder import Entity, Read
 from .opening import packages, refused_as_no
 

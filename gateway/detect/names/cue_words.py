@@ -14,16 +14,7 @@ from .clues import Clue
 from .cues import CUES, SAINTS, SURNAMES, Cue, Place
 from .given_names import GIVEN_WORDS
 from .label_below import name_below
-from .shape import (
-    LOWER,
-    Name,
-    ends_like_surname,
-    is_company,
-    is_lower,
-    is_non_name,
-    name_at,
-    word_before,
-)
+from .shape import LOWER, Name, ends_like_surname, is_company, is_lower, is_non_name, name_at, word_before
 
 _LOWER_BEHIND = re.compile(f" {LOWER}")  # after most cues: "the customer asked"
 _AFTER_TITLE = re.compile(r"\.?[ \t\u00a0]{1,3}|\.(?=\w)")

@@ -9,9 +9,9 @@ from ...domain.entities import EntityType
 from ..context.surroundings import TextContext
 from ..context.topics import Topics
 from ..findings.finding import Finding
-from ..schemes.scheme import Form, Needs, compact
 from ..text.scanner import Pattern
 from ..text.words import is_inside_word
+from ..validators.scheme import Form, Needs, compact
 
 _REST_OF_UUID = re.compile("-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-")
 _SCORE_WORD, _SCORE_ALONE = 1.0, 0.9

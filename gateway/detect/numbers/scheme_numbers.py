@@ -4,7 +4,7 @@
     finder.find(run, around)
 
 A candidate is a sequence of groups of a run. The number of its digits selects the schemes; the scheme's check decides.
-The candidate's punctuation and the words around it determine whether that is enough (`schemes.scheme.Needs`):
+The candidate's punctuation and the words around it determine whether that is enough (`validators.scheme.Needs`):
 
     shape   groups and punctuation are its issuer's: 529.982.247-25
     loose   groups are its issuer's, or there is one group
@@ -22,7 +22,7 @@ from ...domain.entities import EntityType
 from ..context.surroundings import TextContext
 from ..context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
 from ..findings.finding import Finding
-from ..schemes.scheme import Needs, Number
+from ..validators.scheme import Needs, Number
 from .amounts import are_years, is_amount, is_of_uuid
 from .digit_runs import DigitRun
 from .numeric_tables import LONGEST_SAMPLE, are_most, is_within_row, without_chance

@@ -19,9 +19,9 @@ from ..context.topics import Topics
 from ..findings.finding import Finding
 from ..numbers.amounts import are_years, is_amount, is_of_uuid
 from ..numbers.digit_runs import DigitRun
-from ..schemes.scheme import compact
 from ..text.scanner import Pattern
 from ..text.words import is_inside_word
+from ..validators.scheme import compact
 from . import passports_and_plates as loose_documents
 
 _SCORE = 0.4

@@ -12,8 +12,8 @@ import re
 from ...domain.entities import EntityType
 from ..context.surroundings import TextContext
 from ..findings.finding import Finding
-from ..schemes.check_digits import mod_97_10
 from ..text.scanner import Pattern
+from ..validators.check_digits import mod_97_10
 
 # SWIFT, "IBAN registry", release 100 (2025-10), and below it the countries that use IBANs without being in it: what
 # follows the check digits, as n digits, a letters, c either.

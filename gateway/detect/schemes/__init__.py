@@ -4,6 +4,7 @@ from sovctl.gateway.detect.schemes import FORMS, NUMBERS
 {scheme.rule for scheme in NUMBERS}     # {"PL_PESEL", "RU_SNILS", ...}
 """
 
+from ..validators.scheme import Form, Needs, Number
 from . import (
     africa_oceania,
     british_isles,
@@ -20,7 +21,6 @@ from . import (
     western_europe,
     world,
 )
-from .scheme import Form, Needs, Number
 
 _ALL: tuple[Number | Form, ...] = (
     *world.SCHEMES,

@@ -7,9 +7,9 @@ NIMC and CBN (NIN, BVN), DHA (South African ID), KRA (PIN), NIA (Ghana Card). Re
 from __future__ import annotations
 
 from ...domain.entities import EntityType
-from .check_digits import is_date, luhn, weighted
-from .presidio import au_abn, au_acn, au_tfn, ng_nin
-from .scheme import Form, Needs, Number
+from ..validators.check_digits import is_date, luhn, weighted
+from ..validators.presidio import au_abn, au_acn, au_tfn, ng_nin
+from ..validators.scheme import Form, Needs, Number
 
 _NHI = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 

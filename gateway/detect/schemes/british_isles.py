@@ -7,9 +7,9 @@ INF104 (number plates). Read 2026-11.
 from __future__ import annotations
 
 from ...domain.entities import EntityType
-from .check_digits import is_date_backwards, weighted
-from .presidio import uk_nhs
-from .scheme import Form, Needs, Number
+from ..validators.check_digits import is_date_backwards, weighted
+from ..validators.presidio import uk_nhs
+from ..validators.scheme import Form, Needs, Number
 
 _NEVER_ISSUED = frozenset({"BG", "GB", "NK", "KN", "TN", "NT", "ZZ"})
 

@@ -8,9 +8,9 @@ Department, 行政手続における特定の個人を識別するための番�
 from __future__ import annotations
 
 from ...domain.entities import EntityType
-from .check_digits import is_date, weighted
-from .presidio import kr_brn
-from .scheme import Form, Needs, Number
+from ..validators.check_digits import is_date, weighted
+from ..validators.presidio import kr_brn
+from ..validators.scheme import Form, Needs, Number
 
 _USCC = "0123456789ABCDEFGHJKLMNPQRTUWXY"
 _TW_LETTERS = "ABCDEFGHJKLMNPQRSTUVXYWZIO"  # its place plus 10 is the letter's number

@@ -7,9 +7,9 @@ otherwise. Read 2026-11.
 from __future__ import annotations
 
 from ...domain.entities import EntityType
-from . import presidio
-from .check_digits import is_date, is_day, mod_11_10, weighted
-from .scheme import Form, Needs, Number
+from ..validators import presidio
+from ..validators.check_digits import is_date, is_day, mod_11_10, weighted
+from ..validators.scheme import Form, Needs, Number
 
 
 def bg_egn(digits: str) -> bool:

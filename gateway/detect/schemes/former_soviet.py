@@ -8,8 +8,8 @@ Sources: Федеральная налоговая служба, приказ М
 from __future__ import annotations
 
 from ...domain.entities import EntityType
-from .check_digits import is_date_backwards, is_day, weighted
-from .scheme import Form, Needs, Number
+from ..validators.check_digits import is_date_backwards, is_day, weighted
+from ..validators.scheme import Form, Needs, Number
 
 _INN_WEIGHTS = (3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8)
 _CURRENCIES = frozenset({"810", "840", "978", "156", "398", "826", "643"})  # of accounts; 810 is the rouble's there

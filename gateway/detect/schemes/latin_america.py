@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...domain.entities import EntityType
-from .check_digits import luhn, weighted
-from .scheme import Form, Needs, Number
+from ..validators.check_digits import luhn, weighted
+from ..validators.scheme import Form, Needs, Number
 
 _CNPJ_WEIGHTS = (6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2)
 _RIF = {"V": 4, "E": 8, "J": 12, "P": 16, "G": 20}

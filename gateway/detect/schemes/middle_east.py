@@ -8,9 +8,9 @@ Population Authority, Iran's National Organization for Civil Registration. Read 
 from __future__ import annotations
 
 from ...domain.entities import EntityType
-from .check_digits import is_date, luhn, weighted
-from .presidio import tr_id
-from .scheme import Form, Needs, Number
+from ..validators.check_digits import is_date, luhn, weighted
+from ..validators.presidio import tr_id
+from ..validators.scheme import Form, Needs, Number
 
 
 def ae_emirates_id(digits: str) -> bool:

@@ -8,9 +8,9 @@ Read 2026-11.
 from __future__ import annotations
 
 from ...domain.entities import EntityType
-from .check_digits import is_date, luhn
-from .presidio import ca_sin, us_dea, us_npi, us_routing
-from .scheme import Form, Needs, Number
+from ..validators.check_digits import is_date, luhn
+from ..validators.presidio import ca_sin, us_dea, us_npi, us_routing
+from ..validators.scheme import Form, Needs, Number
 
 _ITIN_GROUPS = frozenset(map(str, (*range(50, 66), *range(70, 89), *range(90, 93), *range(94, 100))))
 # IRS, "How EINs are assigned and valid EIN prefixes".

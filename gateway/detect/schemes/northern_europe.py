@@ -7,9 +7,9 @@ the Union; Skatteetaten and Þjóðskrá for Norway and Iceland. Read 2026-11.
 from __future__ import annotations
 
 from ...domain.entities import EntityType
-from . import presidio
-from .check_digits import is_date, is_date_backwards, is_day, luhn, weighted
-from .scheme import Form, Needs, Number
+from ..validators import presidio
+from ..validators.check_digits import is_date, is_date_backwards, is_day, luhn, weighted
+from ..validators.scheme import Form, Needs, Number
 
 
 def ee_lt_code(digits: str) -> bool:

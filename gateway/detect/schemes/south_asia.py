@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from ...domain.entities import EntityType
-from .check_digits import is_date, is_day
-from .presidio import in_aadhaar, sg_uen, th_tnin
-from .scheme import Form, Needs, Number
+from ..validators.check_digits import is_date, is_day
+from ..validators.presidio import in_aadhaar, sg_uen, th_tnin
+from ..validators.scheme import Form, Needs, Number
 
 _GST = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _NRIC_LETTERS = {"S": "JZIHGFEDCBA", "T": "JZIHGFEDCBA", "F": "XWUTRQPNMLK", "G": "XWUTRQPNMLK", "M": "XWUTRQPNJLK"}

@@ -7,9 +7,9 @@ otherwise. Read 2026-11.
 from __future__ import annotations
 
 from ...domain.entities import EntityType
-from .check_digits import is_date_backwards, luhn, luhn_digit, weighted
-from .presidio import es_nie, es_nif, it_fiscal_code, it_vat
-from .scheme import Form, Needs, Number
+from ..validators.check_digits import is_date_backwards, luhn, luhn_digit, weighted
+from ..validators.presidio import es_nie, es_nif, it_fiscal_code, it_vat
+from ..validators.scheme import Form, Needs, Number
 
 _ODD_PLACES = (1, 0, 5, 7, 9, 13, 15, 17, 19, 21)
 

@@ -8,12 +8,12 @@ amount). Read 2026-11.
 from __future__ import annotations
 
 from ...domain.entities import EntityType
+from ..validators.check_digits import luhn, mod_11_10, weighted
+from ..validators.scheme import Check, Form
 from . import eastern_europe as east
 from . import northern_europe as north
 from . import southern_europe as south
 from . import western_europe as west
-from .check_digits import luhn, mod_11_10, weighted
-from .scheme import Check, Form
 
 
 def _at(text: str) -> bool:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import Counter
 
 from ...domain.entities import EntityType
-from . import presidio
-from .check_digits import is_day, luhn, verhoeff, weighted
-from .presidio import de_health_insurance, de_social_security
-from .scheme import Form, Needs, Number
+from ..validators import presidio
+from ..validators.check_digits import is_day, luhn, verhoeff, weighted
+from ..validators.presidio import de_health_insurance, de_social_security
+from ..validators.scheme import Form, Needs, Number
 
 
 def at_social_security(digits: str) -> bool:

@@ -11,8 +11,8 @@ import hashlib
 import re
 
 from ...domain.entities import EntityType
-from .check_digits import luhn
-from .scheme import Form, Needs, Number
+from ..validators.check_digits import luhn
+from ..validators.scheme import Form, Needs, Number
 
 # First and last prefix of a range, and how many digits its cards have.
 _RANGES: tuple[tuple[str, str, frozenset[int]], ...] = (

@@ -20,8 +20,8 @@ from ..recognizers.birth_date import is_date
 from ..recognizers.labelled_passwords import names_a_password
 from ..recognizers.passports_and_plates import is_national_plate
 from ..recognizers.pins_and_codes import names_a_code
-from ..schemes.scheme import compact
 from ..schemes.world import bic_form
+from ..validators.scheme import compact
 from .cells import Cell, cells_of
 
 _LONGEST_HEADER, _LONGEST_HEAD = 600, 40  # characters of the line, and of one cell

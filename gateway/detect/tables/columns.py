@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from ...domain.entities import EntityType
 from ..findings.finding import Finding, name_value
 from ..numbers.digit_runs import Spans
-from ..schemes.scheme import compact
 from ..text.view import NormalizedText
+from ..validators.scheme import compact
 from .cells import Cell, cells_of
 from .column_headers import COLUMNS, PEOPLE, SECRET, SHORT, Column, HeaderReader
 

@@ -14,8 +14,8 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.resources.context import GATEWAY_UID, Context
 from sovctl.engine.resources.credential import credentials_on
-from sovctl.engine.resources.gateway_config import configuration
-from sovctl.engine.resources.gateway_config_access import client_entry
+from sovctl.engine.resources.gateway.access import client_entry
+from sovctl.engine.resources.gateway.service import configuration
 from sovctl.engine.resources.perimeter import rules_for
 from sovctl.engine.spec.access import Admin
 from sovctl.engine.validation.load import parse

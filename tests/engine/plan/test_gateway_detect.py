@@ -11,16 +11,16 @@ from strategies import EXAMPLES, TODAY, context
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.resources.credential import credentials_on
-from sovctl.engine.resources.gateway_config import configuration
+from sovctl.engine.resources.gateway.service import configuration
 from sovctl.engine.spec.detect import Detect, ExactDataMatch, LlmReview, NameModel
 from sovctl.engine.spec.policy import LISTED_LANGUAGES
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 from sovctl.gateway.settings import DetectSettings, load_settings
-from sovctl.gateway.settings.exact_data_match import ExactDataMatchSettings
-from sovctl.gateway.settings.llm_review import LlmReviewSettings
-from sovctl.gateway.settings.name_languages import LISTED_LANGUAGES as GATEWAYS_LISTED_LANGUAGES
-from sovctl.gateway.settings.name_model import NameModelSettings
+from sovctl.gateway.settings.detection.exact_data_match import ExactDataMatchSettings
+from sovctl.gateway.settings.detection.llm_review import LlmReviewSettings
+from sovctl.gateway.settings.detection.name_languages import LISTED_LANGUAGES as GATEWAYS_LISTED_LANGUAGES
+from sovctl.gateway.settings.detection.name_model import NameModelSettings
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/spec/detect.yaml").read_text())
 

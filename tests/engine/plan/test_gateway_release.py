@@ -15,15 +15,16 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.resources.context import GATEWAY_UID, Context
 from sovctl.engine.resources.credential import credentials_on
-from sovctl.engine.resources.gateway_config import configuration
+from sovctl.engine.resources.gateway.service import configuration
 from sovctl.engine.resources.perimeter import rules_for
 from sovctl.engine.spec import release as spec_release
 from sovctl.engine.spec.tracing import Tracing
 from sovctl.engine.spec.vault import Postgresql
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
-from sovctl.gateway.settings import HandoffSettings, TracingSettings, WebhookSettings, load_settings, release
-from sovctl.gateway.settings.release import OnFailure
+from sovctl.gateway.settings import HandoffSettings, TracingSettings, WebhookSettings, load_settings
+from sovctl.gateway.settings.answers import release
+from sovctl.gateway.settings.answers.release import OnFailure
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/spec/release.yaml").read_text())
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from strategies import PRESETS, context
 
-from sovctl.engine.resources.gateway_config import configuration
+from sovctl.engine.resources.gateway.service import configuration
 from sovctl.engine.spec import policy as spec_policy
 from sovctl.gateway import settings
 from sovctl.gateway.settings import UpstreamKind, load_settings

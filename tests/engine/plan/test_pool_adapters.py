@@ -9,9 +9,9 @@ import pytest
 import yaml
 from strategies import context
 
-from sovctl.engine.resources import gateway_config as gateway
 from sovctl.engine.resources import model, pool
 from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.gateway import service as gateway
 from sovctl.engine.resources.resource import Desired
 from sovctl.engine.resources.resource_type import ResourceType
 from sovctl.engine.spec.lora import Lora

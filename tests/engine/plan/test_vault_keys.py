@@ -12,7 +12,7 @@ from planned_nodes import empty, with_file
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes
 from sovctl.engine.resources.credential import credentials_on
-from sovctl.engine.resources.gateway_config import configuration
+from sovctl.engine.resources.gateway.service import configuration
 from sovctl.engine.resources.perimeter import rules_for
 from sovctl.engine.site.site import Site
 from sovctl.gateway.settings import load_settings

@@ -10,7 +10,7 @@ from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.tables.columns import ColumnFinder
 from sovctl.gateway.detect.text.view import NormalizedText
 from sovctl.gateway.domain.entities import EntityType
-from sovctl.gateway.settings.detect import DetectSettings
+from sovctl.gateway.settings.detection.detect import DetectSettings
 from sovctl.gateway.tokens.token import TokenIssuer
 
 DETECTOR = make_detector(DetectSettings(phone_regions=["DE"]))

@@ -10,7 +10,7 @@ from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.names.context import find_names
 from sovctl.gateway.detect.text.words import words_of
 from sovctl.gateway.domain.entities import EntityType
-from sovctl.gateway.settings.detect import DetectSettings
+from sovctl.gateway.settings.detection.detect import DetectSettings
 
 DETECTOR = make_detector(DetectSettings())
 # Header and two names that no table of given names has; invented.

@@ -7,7 +7,7 @@ import pytest
 from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.names.label_below import name_below
 from sovctl.gateway.domain.entities import EntityType
-from sovctl.gateway.settings.detect import DetectSettings
+from sovctl.gateway.settings.detection.detect import DetectSettings
 
 DETECTOR = make_detector(DetectSettings())
 # Names that no table of given names has; invented. The labels are headers of columns, too.

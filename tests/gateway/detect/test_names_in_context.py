@@ -19,7 +19,7 @@ from sovctl.gateway.detect.names.non_names import NON_NAMES
 from sovctl.gateway.detect.structured_finder import StructuredFinder
 from sovctl.gateway.detect.text.view import NormalizedText
 from sovctl.gateway.detect.text.words import words_of
-from sovctl.gateway.settings.name_languages import CONTEXT_LANGUAGES
+from sovctl.gateway.settings.detection.name_languages import CONTEXT_LANGUAGES
 
 _FOLDER = Path(__file__).parent.parent / "data"
 _MARKED = re.compile("⟦(.*?)⟧", re.DOTALL)

@@ -10,7 +10,7 @@ import pytest
 from presidio_analyzer import predefined_recognizers
 from presidio_analyzer.predefined_recognizers import InAadhaarRecognizer
 
-from sovctl.gateway.detect.schemes import presidio
+from sovctl.gateway.detect.validators import presidio
 
 _TEXTS = 400  # of each form, each with every last character
 # Function -> Presidio's recognizer, and forms: 9 a digit, A a letter, * either, other characters as they are.

@@ -14,10 +14,10 @@ from sovctl.gateway.detect.context.topics import Topics
 from sovctl.gateway.detect.detector import Detector
 from sovctl.gateway.detect.numbers.digit_runs import DigitRun
 from sovctl.gateway.detect.schemes import FORMS, NUMBERS, Form, Needs, Number
-from sovctl.gateway.detect.schemes.check_digits import luhn, mod_11_10, mod_97_10, verhoeff
 from sovctl.gateway.detect.schemes.vat import SCHEMES as VAT
 from sovctl.gateway.detect.schemes.world import card
 from sovctl.gateway.detect.structured_finder import StructuredFinder
+from sovctl.gateway.detect.validators.check_digits import luhn, mod_11_10, mod_97_10, verhoeff
 
 DETECTOR = Detector([StructuredFinder(phone_regions=["DE", "GB", "US"])])
 SCHEMES: tuple[Number | Form, ...] = (*NUMBERS, *FORMS)

@@ -23,7 +23,7 @@ from sovctl.gateway.detect.text.view import NormalizedText
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.model_finders import ModelFinderFailed, NameModel, load_models
 from sovctl.gateway.settings import DetectSettings
-from sovctl.gateway.settings.name_model import NameModelSettings
+from sovctl.gateway.settings.detection.name_model import NameModelSettings
 from sovctl.gateway.tokens.token import TokenIssuer
 from sovctl.support.errors import InputError
 

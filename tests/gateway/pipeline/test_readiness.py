@@ -10,7 +10,7 @@ import pytest
 
 from sovctl.gateway.pipeline.readiness import Readiness
 from sovctl.gateway.quota.quota import Quota
-from sovctl.gateway.settings.quota import QuotaSettings
+from sovctl.gateway.settings.traffic.quota import QuotaSettings
 
 
 class Part:

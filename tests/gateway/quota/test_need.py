@@ -13,7 +13,7 @@ from examples import examples
 from sovctl.gateway.quota.need import Nano, Usage, may_tell_usage, most_used, need_of, usage_in, usage_said
 from sovctl.gateway.quota.size import Size, size_of
 from sovctl.gateway.settings import Price, QuotaSettings
-from sovctl.gateway.settings.surface import SurfaceName
+from sovctl.gateway.settings.base.surface import SurfaceName
 
 PRICES = st.builds(Nano, st.integers(0, 100_000), st.integers(0, 100_000))
 

@@ -12,7 +12,7 @@ from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.release.judge import ReleaseCheckRun, ReleaseChecks
 from sovctl.gateway.release.schema import SchemaCheck
 from sovctl.gateway.settings import DetectSettings
-from sovctl.gateway.settings.release import ReleaseSettings
+from sovctl.gateway.settings.answers.release import ReleaseSettings
 from sovctl.gateway.surfaces import SURFACES
 
 CHAT = SURFACES["/v1/chat/completions"]

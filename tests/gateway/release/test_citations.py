@@ -10,7 +10,7 @@ from examples import examples
 from sovctl.gateway.release.citations import Citations, sources_of
 from sovctl.gateway.release.passages import passages_of
 from sovctl.gateway.release.verdict import Verdict
-from sovctl.gateway.settings.release import CitationSettings
+from sovctl.gateway.settings.answers.release import CitationSettings
 
 PASSAGES = {
     "1": "The deposit rate is 4.0 % a year and is paid on 1 May 2024. Early withdrawal costs 50 euro.",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from examples import examples
 from sovctl.gateway.release.forbidden import MAX_WORDS, Phrases, load_phrases
 from sovctl.gateway.release.words import fold, stems, words
-from sovctl.gateway.settings.release import ForbiddenSettings
+from sovctl.gateway.settings.answers.release import ForbiddenSettings
 from sovctl.support.errors import InputError
 
 LISTS = {

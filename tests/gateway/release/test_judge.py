@@ -12,7 +12,7 @@ from sovctl.gateway.release.judge import ReleaseCheckRun, ReleaseChecks
 from sovctl.gateway.release.schema import SchemaCheck
 from sovctl.gateway.release.verdict import AnswerWithheld, Verdict
 from sovctl.gateway.release.whole import release_whole
-from sovctl.gateway.settings.release import OnFailure, ReleaseSettings
+from sovctl.gateway.settings.answers.release import OnFailure, ReleaseSettings
 from sovctl.gateway.surfaces.answers.model_strings import Voice
 
 MASK = {"identifiers": {"default": "mask"}}

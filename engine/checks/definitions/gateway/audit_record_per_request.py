@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....resources.gateway_config import DATA
+from ....resources.gateway.service import DATA
 from ...model.check import Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
 from .._probe_commands import GATEWAY_PYTHON
 from ._gateway_check import Expected, GatewayCheck, gateway_request, single_row

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....resources.environment import GATEWAY, ROOT
-from ....resources.gateway_config import DATA
+from ....resources.gateway.service import DATA
 from ....spec import Node
 from ...model.check import Method
 from ...model.check_context import CheckContext

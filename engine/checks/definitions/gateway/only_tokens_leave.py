@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....facts.unreadable import Unreadable
-from ....resources import gateway_config
 from ....resources.context import GATEWAY_USER
+from ....resources.gateway import service as gateway_config
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
 from ...model.check_context import CheckContext

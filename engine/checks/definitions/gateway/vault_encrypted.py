@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....resources.gateway_config import DATA
+from ....resources.gateway.service import DATA
 from ....spec import Node
 from ...model.check import Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
 from ...model.check_context import CheckContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .model import SettingsModel
+from ..base.model import SettingsModel
 
 
 class ExactDataMatchSettings(SettingsModel):

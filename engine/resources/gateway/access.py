@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..spec.access import CallerLimits
-from ..spec.gateway import Client
-from .context import Context
-from .credential import SECRETS, TLS
+from ...spec.access import CallerLimits
+from ...spec.gateway import Client
+from ..context import Context
+from ..credential import SECRETS, TLS
 
 
 def access(context: Context, *, data: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .model import Name, SettingsModel
+from ..base.model import Name, SettingsModel
 
 
 class Fault(StrEnum):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .model import SettingsModel
+from ..base.model import SettingsModel
 
 
 class Limits(SettingsModel):

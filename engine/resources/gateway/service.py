@@ -9,25 +9,25 @@ import yaml
 
 from sovctl.support.canonical_json import sha256_hex
 
-from ..facts.node import NodeFacts
-from ..spec import Node
-from . import gateway_config_access as gateway_access
-from . import gateway_config_handoff as gateway_handoff
-from . import gateway_config_vault as gateway_vault
-from .context import GATEWAY_USER, Context, render
-from .credential import SECRETS, TLS
-from .environment import GATEWAY, stamp
-from .orphan import orphan
-from .pool import START_TIMEOUT_S
-from .resource import Desired, Risk, State
-from .resource_type import Query, ResourceType
+from ...facts.node import NodeFacts
+from ...spec import Node
+from ..context import GATEWAY_USER, Context, render
+from ..credential import SECRETS, TLS
+from ..environment import GATEWAY, stamp
+from ..orphan import orphan
+from ..pool import START_TIMEOUT_S
+from ..resource import Desired, Risk, State
+from ..resource_type import Query, ResourceType
+from . import access as gateway_access
+from . import handoff as gateway_handoff
+from . import vault as gateway_vault
 
 CONFIG = "/etc/sovctl/gateway.yaml"
 UNIT = "sovctl-gateway"
 UNIT_FILE = f"/etc/systemd/system/{UNIT}.service"
 DATA = "/var/lib/sovctl/gateway"
 
-# Client APIs of a vLLM server by role of the model, named as in gateway/settings/surface.py.
+# Client APIs of a vLLM server by role of the model, named as in gateway/settings/base/surface.py.
 # Source: vLLM 0.32, documentation, "Online Serving", read 2026-11.
 _SURFACES = {
     "chat": ["chat.completions", "chat.completions.batch", "completions", "responses", "messages", "tokenize"],

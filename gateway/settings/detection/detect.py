@@ -8,9 +8,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, field_validator
 
+from ..base.model import SettingsModel
 from .exact_data_match import ExactDataMatchSettings
 from .llm_review import LLM_REVIEW_RULE, LlmReviewSettings
-from .model import SettingsModel
 from .name_languages import CONTEXT_LANGUAGES, LISTED_LANGUAGES
 from .name_model import NameModelSettings
 

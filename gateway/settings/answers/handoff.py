@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import AnyHttpUrl, Field, StringConstraints, field_validator
 
-from .model import SettingsModel, encrypted_or_local
+from ..base.model import SettingsModel
+from ..base.urls import encrypted_or_local
 
 Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")]
 """ISO 639-1."""

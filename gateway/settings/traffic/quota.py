@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from .model import SettingsModel
+from ..base.model import SettingsModel
 
 Count = Annotated[int, Field(ge=1, le=10**15)]
 Money = Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)]

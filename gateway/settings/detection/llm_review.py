@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .model import Name, SettingsModel
+from ..base.model import Name, SettingsModel
 
 LLM_REVIEW_RULE = "LLM_REVIEW"
 """Rule of its findings."""

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from ..domain.entities import EntityType
-from .model import Name, SettingsModel
+from ...domain.entities import EntityType
+from ..base.model import Name, SettingsModel
 
 
 class NameModelSettings(SettingsModel):

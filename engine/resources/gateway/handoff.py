@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .context import Context
-from .credential import SECRETS, TLS
+from ..context import Context
+from ..credential import SECRETS, TLS
 
 
 def handoff(context: Context, *, data: str) -> dict[str, Any]:

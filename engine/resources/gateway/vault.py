@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..spec.vault import Kek
-from .context import Context
-from .credential import SECRETS, TLS, kek_file, token_key_file
+from ...spec.vault import Kek
+from ..context import Context
+from ..credential import SECRETS, TLS, kek_file, token_key_file
 
 
 def token_keys(context: Context) -> list[dict[str, Any]]:

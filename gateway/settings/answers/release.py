@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, field_validator
 
-from ..domain.entities import EntityType
-from .model import Name, SettingsModel
+from ...domain.entities import EntityType
+from ..base.model import Name, SettingsModel
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints, field_validator, model_validator
 
-from .model import Name, SettingsModel, encrypted_or_local
-from .surface import SurfaceName
+from ..base.model import Name, SettingsModel
+from ..base.surface import SurfaceName
+from ..base.urls import encrypted_or_local
 
 
 class UpstreamKind(StrEnum):

@@ -1,11 +1,10 @@
-"""Base model, type of names and check of URLs for all settings."""
+"""Base model and type of names for all settings, and the messages of their errors."""
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import AnyHttpUrl, BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, StringConstraints
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -32,26 +31,3 @@ def in_words(error: ErrorDetails) -> str:
         return f"expected {words}"
     message = error["msg"].removeprefix("Value error, ")
     return message if message[1:2].isupper() else message[:1].lower() + message[1:]  # keep "URL scheme ..."
-
-
-def encrypted_or_local(url: AnyHttpUrl) -> AnyHttpUrl:
-    """Return `url` if it is https or on loopback, and has no user name and password.
-
-    Raises:
-        ValueError: the URL is not allowed.
-    """
-    if url.username is not None or url.password is not None:
-        raise ValueError("expected a URL without user name and password")
-    if url.scheme == "http" and not is_loopback(url.host or ""):
-        raise ValueError("expected https, got http to another machine")
-    return url
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host name or address is loopback."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False

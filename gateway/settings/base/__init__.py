@@ -1,0 +1,1 @@
+"""What all sections of `gateway.yaml` share: base model, names, URLs, client APIs."""

@@ -1,0 +1,1 @@
+"""Sections of `gateway.yaml` about the detection of personal data."""
