@@ -26,6 +26,8 @@ CONFIG = "/etc/sovctl/gateway.yaml"
 UNIT = "sovctl-gateway"
 UNIT_FILE = f"/etc/systemd/system/{UNIT}.service"
 DATA = "/var/lib/sovctl/gateway"
+CACHE = "/var/cache/sovctl/gateway"
+"""Folder of the compiled patterns; `CacheDirectory=` of the unit."""
 
 # Client APIs of a vLLM server by role of the model, named as in gateway/settings/base/surface.py.
 # Source: vLLM 0.32, documentation, "Online Serving", read 2026-11.

@@ -30,6 +30,8 @@ from sovctl.engine.checks.model.check import ProbeOutput, judge
 from sovctl.engine.checks.model.probe_sections import parse_sections, script
 from sovctl.engine.checks.registry import BY_ID, CHECKS
 from sovctl.engine.facts.unreadable import Unreadable
+from sovctl.engine.resources import gateway_config
+from sovctl.engine.resources.context import GATEWAY_USER, render
 
 TLS_VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 
@@ -72,6 +74,14 @@ def test_samples_have_the_form_that_the_shell_prints() -> None:
         "",
     ]
     assert sections.section("one").errors.strip() == "noise"
+
+
+def test_the_gateways_own_check_loads_the_compiled_patterns_of_the_service() -> None:
+    command = BY_ID["gateway.only-tokens-leave"].probe(SAMPLES["gateway.only-tokens-leave"].expectation).command
+    unit = render("gateway", "unit.service.j2", user=GATEWAY_USER, data=gateway_config.DATA)
+    cache = re.findall(r"^CacheDirectory=(.+)$", unit, re.MULTILINE)
+    assert f"/var/cache/{cache[0]}" == gateway_config.CACHE
+    assert f"CACHE_DIRECTORY={gateway_config.CACHE} " in command
 
 
 def test_a_part_that_fails_says_what_it_said() -> None:
