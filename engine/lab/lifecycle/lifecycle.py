@@ -12,6 +12,7 @@ import fcntl
 import json
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,14 +75,20 @@ def exclusive(path: Path, what: str, *, waits: Progress | None = None) -> Iterat
 
 
 def ensure_materials(*, mirror_uri: str | None, progress: Progress) -> Materials:
-    """Return the inputs of a lab; create missing ones in the cache."""
-    base = image.ensure_image(mirror_uri=mirror_uri, progress=progress)
-    fetched = tools.ensure_fetched(base, mirror_uri=mirror_uri, progress=progress)
-    standins = gpu_packages.ensure_packages()
-    packages = [*sorted(fetched.packages.glob("*.deb")), *sorted(standins.glob("*.deb"))]
-    packed = repository.ensure_repository(f"apt-{digest([fetched.packages.name, standins.name])[:16]}", packages)
-    wheels = tuple(wheelhouse.ensure_wheels(lock, progress=progress) for lock in wheelhouse.locks())
-    return Materials(base, fetched.tools, packed, wheels)
+    """Return the inputs of a lab; create missing ones in the cache.
+
+    Wheels are downloaded while the image is created, because the image uses another mirror and waits for dpkg.
+    """
+    with ThreadPoolExecutor(max_workers=1) as other:
+        wheels = other.submit(
+            lambda: tuple(wheelhouse.ensure_wheels(lock, progress=progress) for lock in wheelhouse.locks())
+        )
+        base = image.ensure_image(mirror_uri=mirror_uri, progress=progress)
+        fetched = tools.ensure_fetched(base, mirror_uri=mirror_uri, progress=progress)
+        standins = gpu_packages.ensure_packages()
+        packages = [*sorted(fetched.packages.glob("*.deb")), *sorted(standins.glob("*.deb"))]
+        packed = repository.ensure_repository(f"apt-{digest([fetched.packages.name, standins.name])[:16]}", packages)
+        return Materials(base, fetched.tools, packed, wheels.result())
 
 
 def up(lab: Lab, *, directory: Path, mirror_uri: str | None, progress: Progress) -> None:
