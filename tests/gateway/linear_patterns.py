@@ -21,6 +21,7 @@ import re
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from re import _constants as op  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
@@ -228,19 +229,20 @@ def _ambiguity(automaton: _Automaton, start: int, end: int, *, may_end: bool) ->
                     onward = ways.setdefault(character, {})
                     onward[after] = onward.get(after, 0) + 1
                 waiting.append(after)
-    loops = [state for state in steps if _meets(steps, (state,), (state,))]
+    reached = _reached(steps)
+    loops = [state for state in steps if reached[state] >> state & 1]
     for state in loops:
         if may_end and state in ends:
             continue
-        if _has_two_ways_back(steps, state):
+        if _has_two_ways_back(steps, reached, state):
             return f"two ways around the loop at state {state}"
     for first in loops:
         for second in loops:
-            if first == second or (may_end and second in ends):
+            if first == second or not reached[first] >> second & 1 or (may_end and second in ends):
                 continue
             # What has ended well within the loop was no waste: only ways around it that can't end count.
             spared = ends if may_end else set()
-            if _meets(steps, (first, first, second), (first, second, second), spared):
+            if _meets(steps, reached, (first, first, second), (first, second, second), spared):
                 what = "begins anew inside" if first == start else f"the loop at state {first} reads the same as"
                 return f"{what} the loop at state {second}"
     return None
@@ -262,17 +264,39 @@ def _free_ways(automaton: _Automaton, state: int) -> Iterator[tuple[int, ...]]:
 _Steps = dict[int, dict[str, dict[int, int]]]
 
 
+def _reached(steps: _Steps) -> dict[int, int]:
+    """Return the states that each state leads to on at least one character: bit n stands for state n."""
+    after = {state: frozenset[int]().union(*ways.values()) for state, ways in steps.items()}
+    reached = dict.fromkeys(steps, 0)
+    is_complete = False
+    while not is_complete:
+        is_complete = True
+        for state in reversed(steps):  # the last states first, because most edges lead to a later state
+            found = reached[state]
+            for each in after[state]:
+                found |= reached[each] | 1 << each
+            is_complete = is_complete and found == reached[state]
+            reached[state] = found
+    return reached
+
+
 def _meets(
-    steps: _Steps, places: tuple[int, ...], goal: tuple[int, ...], spared: Collection[int] = frozenset()
+    steps: _Steps,
+    reached: dict[int, int],
+    places: tuple[int, int, int],
+    goal: tuple[int, int, int],
+    spared: Collection[int],
 ) -> bool:
-    """True when on some characters, at least one, each place leads to its goal.
+    """Return whether on some characters, at least one, each place leads to its goal.
 
     Args:
+        reached: states that each state leads to; places that do not lead to their goal are not followed.
         spared: states that the last of them does not pass.
     """
-    seen, waiting = set[tuple[int, ...]](), deque([places])
+    useful = [{state for state in steps if state == end or reached[state] >> end & 1} for end in goal]
+    seen, waiting = set[tuple[int, int, int]](), deque([places])
     while waiting:
-        for after in _together(steps, waiting.popleft()):
+        for after in _together(steps, waiting.popleft(), useful):
             if after == goal:
                 return True
             if after not in seen and after[-1] not in spared:
@@ -281,30 +305,27 @@ def _meets(
     return False
 
 
-def _together(steps: _Steps, places: tuple[int, ...]) -> set[tuple[int, ...]]:
-    found = {()}
-    first, *rest = places
-    result: set[tuple[int, ...]] = set()
-    for character in steps[first]:
-        found = {(after,) for after in steps[first][character]}
-        for place in rest:
-            onward = steps[place].get(character)
-            if not onward:
-                break
-            found = {(*before, after) for before in found for after in onward}
-        else:
-            result |= found
+def _together(steps: _Steps, places: tuple[int, int, int], useful: list[set[int]]) -> set[tuple[int, int, int]]:
+    result: set[tuple[int, int, int]] = set()
+    first, second, third = (steps[place] for place in places)
+    for character in first.keys() & second.keys() & third.keys():
+        ways = (each[character].keys() & held for each, held in zip((first, second, third), useful, strict=True))
+        result.update(product(*ways))
     return result
 
 
-def _has_two_ways_back(steps: _Steps, state: int) -> bool:
-    """True when two ways lead from a state back to itself on the same characters."""
+def _has_two_ways_back(steps: _Steps, reached: dict[int, int], state: int) -> bool:
+    """Return whether two ways lead from a state back to itself on the same characters."""
     seen, waiting = set[tuple[int, int, bool]](), deque([(state, state, False)])
     while waiting:
         one, other, differ = waiting.popleft()
         for character in steps[one].keys() & steps[other].keys():
             for a, ways in steps[one][character].items():
+                if not reached[a] >> state & 1:
+                    continue
                 for b in steps[other][character]:
+                    if not reached[b] >> state & 1:
+                        continue
                     after = (a, b, differ or a != b or (one == other and a == b and ways > 1))
                     if after == (state, state, True):
                         return True
