@@ -19,7 +19,7 @@ UtcTime = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d
 class Evidence(BaseModel):
     """One check on one target at one time."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     check_id: Annotated[str, Field(min_length=1)]
     """Such as `gpu.nvlink-links-active`."""

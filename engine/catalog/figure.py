@@ -40,7 +40,7 @@ Amount = Annotated[float, Field(gt=0)]
 class CatalogModel(BaseModel):
     """Base model: frozen, and unknown keys are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class Sourced(CatalogModel):

@@ -89,7 +89,12 @@ class SpecModel(BaseModel):
     """Base: frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False, str_max_length=1024
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
+        str_max_length=1024,
+        defer_build=True,  # a nested model is built once, as part of its parent
     )
 
 

@@ -22,7 +22,7 @@ _PATTERNS = {
 class SettingsModel(BaseModel):
     """Base model: frozen, and unknown keys are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def in_words(error: ErrorDetails) -> str:
