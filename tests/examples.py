@@ -1,4 +1,4 @@
-"""How many examples a property test tries: a sample by default, all of them with `make test-all`.
+"""How much a test tries: a sample by default, everything with `make test-all`.
 
     @examples(400)
     @given(st.text())
@@ -27,3 +27,8 @@ def examples(most: int, **options: Any) -> settings:
         options: other settings of Hypothesis.
     """
     return settings(max_examples=most if IS_COMPLETE else min(most, max(_FEWEST, most // _SAMPLE)), **options)
+
+
+def sample_bytes(most: int) -> int:
+    """Return the size of an input whose time must grow linearly: by default a quarter of `most`."""
+    return most if IS_COMPLETE else most // _SAMPLE

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from listed_givens import finder_of, found_in, surfaces
 
+from examples import sample_bytes
 from sovctl.gateway.detect.edm.matching.finder import EdmFinder
 
 _ROWS = (Path(__file__).parents[1] / "data" / "listed_in_texts.txt").read_text(encoding="utf-8").splitlines()
@@ -114,6 +115,6 @@ def test_time_grows_with_size_and_no_faster(tmp_path: Path, bomb: str) -> None:
         surfaces(finder, text)
         return time.process_time() - begun
 
-    small = spend(64 << 10)
+    small = spend(sample_bytes(64 << 10))
     # Four times the text: four times the time if linear, sixteen if quadratic; the rest is for a busy machine.
-    assert spend(256 << 10) < 9 * small + 0.3
+    assert spend(sample_bytes(256 << 10)) < 9 * small + 0.3

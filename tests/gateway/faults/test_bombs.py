@@ -16,6 +16,8 @@ import pytest
 from echo_upstream import EchoUpstream
 from loopback_gateway import KEY, MODEL, LoopbackGateway, running_gateway, say, write_loopback_config
 
+from examples import sample_bytes
+
 _VALUE = "anna.kovacs@example.com"
 
 
@@ -217,9 +219,9 @@ def test_time_grows_with_size_and_no_faster(gateway: LoopbackGateway, bomb: str)
         assert status == 200, said
         return cpu_s(gateway) - begun
 
-    small = spend(64 << 10)
+    small = spend(sample_bytes(64 << 10))
     # Four times the text: four times the time if linear, sixteen if quadratic; the rest is for a busy machine.
-    assert spend(256 << 10) < 9 * small + 0.3
+    assert spend(sample_bytes(256 << 10)) < 9 * small + 0.3
 
 
 def test_more_identifiers_than_can_be_looked_for_stay_inside(gateway: LoopbackGateway, upstream: EchoUpstream) -> None:
