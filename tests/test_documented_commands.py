@@ -15,6 +15,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 import pytest
+import warm_sovctl
 import yaml
 from documented_commands import IN_THE_LAB, PAGES, ROOT, typed
 from waiting import until
@@ -41,16 +42,8 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     words = shlex.split(command.replace("/etc/sovctl/gateway.yaml", "mine/gateway.yaml"))[1:]
     if words[0] == "gateway" and words[1] in ("keys", "vault") and "--config" not in words:
         words += ["--config", "mine/gateway.yaml"]  # the default is /etc/sovctl/gateway.yaml
-    return subprocess.run(
-        [sys.executable, "-m", "sovctl.cli", *words],
-        cwd=folder,
-        env={**os.environ, "HOME": str(folder), "PYTHONPATH": str(ROOT)},
-        input=ANSWERS.get(command, ""),
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    environ = {**os.environ, "HOME": str(folder), "PYTHONPATH": str(ROOT)}
+    return warm_sovctl.run(*words, cwd=folder, env=environ, answers=ANSWERS.get(command, ""), timeout_s=TIMEOUT_S)
 
 
 def _bank(folder: Path) -> None:

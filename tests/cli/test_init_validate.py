@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm_sovctl
 
 from sovctl.engine.validation.presets import names
 
@@ -15,9 +17,7 @@ SOVCTL = str(Path(sys.executable).parent / "sovctl")
 
 
 def _run(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [SOVCTL, *map(str, words)], cwd=folder, capture_output=True, text=True, check=False, timeout=60
-    )
+    return warm_sovctl.run(*words, cwd=folder, env=os.environ, timeout_s=60)
 
 
 def test_a_site_is_made_and_found_valid(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm_sovctl
 from evidence_specimens import everywhere, fill, made
 
 from sovctl.engine.site.state_folder import SiteState
@@ -17,8 +19,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "site.yaml"
 
 
 def sovctl(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from sovctl.cli.main import main; main()", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    return warm_sovctl.run(*arguments, cwd=cwd, env=os.environ)
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
+import warm_sovctl
 from check_sites import TODAY
 
 from sovctl.compliance.evidence.runs import list_runs, load_run
@@ -32,9 +33,7 @@ SOVCTL = [sys.executable, "-c", "from sovctl.cli.main import main; main()"]
 
 
 def verify(site: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*SOVCTL, "verify", str(site), *options], capture_output=True, text=True, timeout=120, check=False
-    )
+    return warm_sovctl.run("verify", site, *options, cwd=Path.cwd(), env=os.environ)
 
 
 def test_an_unreachable_node_is_unknown_for_every_check_and_never_a_crash(quiet_site: Path) -> None:
