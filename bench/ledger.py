@@ -50,7 +50,7 @@ def record(number: int) -> dict[str, Any]:
         "tenant": "tenant-1",
         "route": "chat",
         "decision": "tokenized",
-        "kinds": {"EMAIL": 2, "IBAN": 1},
+        "entity_types": {"EMAIL": 2, "IBAN": 1},
         "input_tokens": 1200 + number % 100,
         "output_tokens": 300,
         "status": 200,

@@ -12,7 +12,7 @@ last applicable row is also the most specific one:
 An entity is an entity type (`TAX_ID`) or one rule of it (`TAX_ID/DE_TAX_ID`). An empty dimension of a row means all.
 
     table = table_of(policy, {"assistant": True}, where="policy")
-    table.problems(kinds=["PERSON", "IBAN"])                                 # [] if the table is unambiguous
+    table.problems(entity_types=["PERSON", "IBAN"])                                 # [] if the table is unambiguous
     table.deciding("PERSON", tenant="retail", route="assistant").action      # "on-prem"
 """
 
@@ -83,14 +83,14 @@ class Table:
         """Return all `TYPE/RULE` named in rows, sorted."""
         return sorted({each for row in self.rows for each in row.entity_types if "/" in each})
 
-    def problems(self, *, kinds: Sequence[str]) -> list[Problem]:
+    def problems(self, *, entity_types: Sequence[str]) -> list[Problem]:
         """Return every ambiguity of the table.
 
         Args:
-            kinds: all entity types.
+            entity_types: all entity types.
         """
         found = [*self._idle(), *self._misplaced()]
-        return found or [*self._ambiguous(kinds)]  # requires that wider rows precede narrower ones
+        return found or [*self._ambiguous(entity_types)]  # requires that wider rows precede narrower ones
 
     def _idle(self) -> Iterator[Problem]:
         for row in self.rows:
@@ -118,14 +118,14 @@ class Table:
                 yield Problem(message, where=row.where, hint=hint)
                 break
 
-    def _ambiguous(self, kinds: Sequence[str]) -> Iterator[Problem]:
+    def _ambiguous(self, entity_types: Sequence[str]) -> Iterator[Problem]:
         """Yield cells with two actions, then rows that decide no cell."""
         rows = self.rows
         disputed: dict[tuple[int, int], str] = {}  # by the numbers of two rows, the lower one first
         alive = {rows[0].where}
         inside = [_mask(each is not row and each.is_inside(row) for each in rows) for row in rows]
-        for (entity_types, entity), (tenants, tenant), (routes, route) in product(*self._axes(kinds)):
-            present = entity_types & tenants & routes
+        for (of_entity, entity), (of_tenant, tenant), (of_route, route) in product(*self._axes(entity_types)):
+            present = of_entity & of_tenant & of_route
             narrowest = [i for i in range(len(rows)) if present >> i & 1 and not inside[i] & present]
             alive.update(rows[i].where for i in narrowest)
             for i in narrowest[:-1]:
@@ -143,13 +143,13 @@ class Table:
                 message = "the row has no effect, because later rows override it everywhere"
                 yield Problem(message, where=row.where, hint="remove it, or the later rows")
 
-    def _axes(self, kinds: Sequence[str]) -> list[list[tuple[int, str]]]:
+    def _axes(self, entity_types: Sequence[str]) -> list[list[tuple[int, str]]]:
         """Return for every dimension: bit masks of the applicable rows, each with one example name.
 
         Names with the same applicable rows are merged, so that a large table has few cells.
         """
         axes: list[tuple[list[str], Callable[[Row, str], bool]]] = [
-            ([*kinds, *self.entity_types()], lambda row, entity: _has(row.entity_types, entity)),
+            ([*entity_types, *self.entity_types()], lambda row, entity: _has(row.entity_types, entity)),
             ([*self.tenants(), _OTHER], _is_of),
             ([*self.routes, *self.inner_routes] or [_OTHER], self._is_on),
         ]

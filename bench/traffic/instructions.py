@@ -27,7 +27,7 @@ _CONNECTIONS = 16
 _WARM, _COUNTED = 6, 5
 """Requests of each connection."""
 _TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
-_PATIENCE_S = 600.0  # the start is about 20 times slower under valgrind
+_START_TIMEOUT_S = 600.0  # the start is about 20 times slower under valgrind
 
 
 def run(shape: Shape, folder: Path, cores: list[int], output: Path) -> int:
@@ -43,7 +43,7 @@ def run(shape: Shape, folder: Path, cores: list[int], output: Path) -> int:
         serve = [sys.executable, "-m", "sovctl.gateway", "serve", "--config", str(config)]
         command = [*valgrind, f"--callgrind-out-file={counted}", *serve]
         with started(command, cores=set(cores), log=folder / "log", env=environment) as gateway:
-            wait_for_port(gateway, target.port, patience_s=_PATIENCE_S)
+            wait_for_port(gateway, target.port, timeout_s=_START_TIMEOUT_S)
             asyncio.run(_ask(target, shape, first=0, each=_WARM))
             for state in ("on", "off"):
                 switch = [_control(), "-i", state, *map(str, gateway.pids())]

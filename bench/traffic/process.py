@@ -60,23 +60,23 @@ def started(
     try:
         yield running
     finally:
-        for sig, patience_s in ((signal.SIGTERM, 15), (signal.SIGKILL, 5)):
+        for sig, timeout_s in ((signal.SIGTERM, 15), (signal.SIGKILL, 5)):
             if process.poll() is not None and not running.pids():
                 break  # another process may have this PID now
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, sig)
-            deadline = time.monotonic() + patience_s
+            deadline = time.monotonic() + timeout_s
             while (process.poll() is None or running.pids()) and time.monotonic() < deadline:
                 time.sleep(0.02)
 
 
-def wait_for_port(running: Running, port: int, *, patience_s: float = 120) -> None:
+def wait_for_port(running: Running, port: int, *, timeout_s: float = 120) -> None:
     """Return when something listens there.
 
     Raises:
         RuntimeError: it ended, or takes too long; with the end of its log.
     """
-    deadline = time.monotonic() + patience_s
+    deadline = time.monotonic() + timeout_s
     while True:
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()

@@ -6,5 +6,5 @@ keys          creates, rotates and revokes keys (`sovctl gateway keys`)
 jwks, oidc    the identity provider's public keys, and its tokens
 certificate   the client certificate of a TLS connection
 assertion     the principal as a signed header for RAG and tools
-callers       combines them: from a request's credentials to its principal
+authenticator combines them: from the credentials of a request to its principal
 """

@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 from sovctl.support.errors import SovctlError
 
-from ..access.callers import bearer
+from ..access.authenticator import bearer
 from ..access.principal import Method, Principal
 from ..domain.errors import Refused
 from ..pipeline.readiness import NOT_READY
@@ -78,7 +78,7 @@ class AdminApp:
         except ValueError:
             answer = plain(400, "the request is too large or malformed\n")
         except Exception as error:  # noqa: BLE001 - last error handler; the message may contain any text
-            log.event("our mistake", level=40, error=error)
+            log.event("internal error", level=40, error=error)
             answer = plain(500, "internal error; see the gateway log\n")
         await answer.send(send, policy=self._pages.policy)
 
@@ -95,16 +95,16 @@ class AdminApp:
 
     async def _operator(self, request: AdminRequest) -> Principal | None:
         """Return the admin of the request; None if it has no valid credential of one."""
-        callers = self._sources.callers()
+        authenticator = self._sources.authenticator()
         credential, peer = bearer(request.header("authorization")), request.peer
         if credential is not None or peer is not None:
-            principal = await callers.identify(credential, peer)
+            principal = await authenticator.identify(credential, peer)
             if principal is not None and principal.is_admin:
                 return principal
             if credential is not None:
                 return None
         session = self._session(request)
-        return callers.admin(session.name, session.key_id, session.method) if session is not None else None
+        return authenticator.admin(session.name, session.key_id, session.method) if session is not None else None
 
     def _session(self, request: AdminRequest) -> Session | None:
         try:
@@ -143,7 +143,7 @@ class AdminApp:
         return page(200, self._pages.main(status, actions=self._actions.names(), form_token=token))
 
     async def _login(self, request: AdminRequest) -> AdminResponse:
-        principal = await self._sources.callers().identify(request.fields.get("key", "").strip(), request.peer)
+        principal = await self._sources.authenticator().identify(request.fields.get("key", "").strip(), request.peer)
         if principal is None or not principal.is_admin or not request.is_same_site:
             log.event("login refused", level=30)
             return page(401, self._pages.login(site=self._sources.settings().site, is_refused=True))

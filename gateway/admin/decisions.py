@@ -14,10 +14,12 @@ from sovctl.compliance.ledger.index import Index
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.support.errors import SovctlError
 
+from ..policy.decision import with_current_name
+
 _RECORDS_EACH = 3  # of a request: itself, usually an answer, sometimes a fallback; requests overlap
 REFUSED = "refused"
 """Outcome of a request that policy or its route rejected; it has no further records."""
-_SHOWN = ("id", "time", "client", "tenant", "surface", "model", "verdict", "upstream", "tokens", "kinds", "reasons")
+_SHOWN = ("id", "time", "client", "tenant", "surface", "model", "verdict", "upstream", "tokens")
 
 
 def recent(directory: Path, *, most: int) -> list[dict[str, Any]]:
@@ -39,9 +41,19 @@ def joined(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         request_id, kind = record.get("id"), record.get("type")
         if kind == "gateway.request":
             ended = REFUSED if record.get("upstream") is None else None
-            rows[str(request_id)] = {name: record.get(name) for name in _SHOWN} | {"status": None, "ended": ended}
+            rows[str(request_id)] = {name: record.get(name) for name in _SHOWN} | {
+                "entity_types": record.get("entity_types", record.get("kinds")),  # `kinds`: records of earlier releases
+                "reasons": _reasons(record),
+                "status": None,
+                "ended": ended,
+            }
         elif request_id in rows and kind == "gateway.fallback":
-            rows[str(request_id)] |= {"upstream": record.get("upstream"), "reasons": record.get("reasons")}
+            rows[str(request_id)] |= {"upstream": record.get("upstream"), "reasons": _reasons(record)}
         elif request_id in rows and kind == "gateway.answer":
             rows[str(request_id)] |= {"status": record.get("status"), "ended": record.get("reason")}
     return list(reversed(rows.values()))
+
+
+def _reasons(record: Mapping[str, Any]) -> list[str] | None:
+    reasons: list[str] | None = record.get("reasons")
+    return reasons and [with_current_name(str(reason)) for reason in reasons]

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from sovctl.support.errors import SovctlError
 
-from ..access.callers import Callers
+from ..access.authenticator import Authenticator
 from ..pipeline.readiness import NOT_READY
 from ..quota.quota import Quota
 from ..quota.store import QuotaUnavailable
@@ -51,7 +51,7 @@ class Sources:
 
     settings: Callable[[], GatewaySettings]
     """Settings in force."""
-    callers: Callable[[], Callers]
+    authenticator: Callable[[], Authenticator]
     metrics: Callable[[], Metrics]
     """Metrics of all workers."""
     wrong: Callable[[], Awaitable[Mapping[str, str]]]
@@ -123,7 +123,7 @@ async def _budgets(sources: Sources, settings: GatewaySettings, now: float) -> l
     each = settings.quota.default_limits
     limits: dict[str, CallerLimits] = {
         f"client:{client.name}": each if client.limits.is_unlimited else client.limits
-        for client in sources.callers().clients
+        for client in sources.authenticator().clients
     }
     limits |= {f"team:{team.name}": team.limits for team in settings.access.teams}
     prices = settings.quota.prices

@@ -14,7 +14,7 @@ from typing import Any
 
 from sovctl import __version__
 
-from ..access.callers import Callers
+from ..access.authenticator import Authenticator
 from ..audit.audit_log import AuditLog
 from ..pipeline.readiness import Readiness
 from ..quota.quota import Quota
@@ -34,7 +34,7 @@ class AdminComponents:
     """The components of a running gateway that operators see."""
 
     settings: Callable[[], GatewaySettings]
-    callers: Callable[[], Callers]
+    authenticator: Callable[[], Authenticator]
     metrics: Callable[[], Metrics]
     readiness: Readiness
     upstreams: Mapping[str, Upstream]
@@ -61,7 +61,7 @@ async def admin_surface(listen: AdminListen, shown: AdminComponents, *, key: byt
     shown.readiness.others.append(lambda: {"draining": "requested by an operator"} if board.is_draining else {})
     sources = Sources(
         settings=shown.settings,
-        callers=shown.callers,
+        authenticator=shown.authenticator,
         metrics=shown.metrics,
         wrong=shown.readiness.wrong,
         quota=shown.quota,

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import orjson
 from starlette.types import Receive, Scope, Send
 
-from ..access.callers import Callers, bearer
+from ..access.authenticator import Authenticator, bearer
 from ..access.certificate import PEER
 from ..access.principal import Principal
 from ..domain.errors import Code, Headers, Refused
@@ -70,7 +70,7 @@ class AppContext:
     """Components that the handlers use; replaced when changed settings are applied."""
 
     service: RequestHandler
-    callers: Callers
+    authenticator: Authenticator
     ready: Callable[[], Awaitable[dict[str, str]]]
     """Returns the failures by component; empty if ready."""
     metrics: Callable[[], Metrics]
@@ -129,7 +129,7 @@ class App:
         except ClientLeft:
             return
         except Exception as error:  # noqa: BLE001 - its message may contain text of the request, so only its location is logged
-            log.event("our mistake", level=40, error=error, request_id=request_id)
+            log.event("internal error", level=40, error=error, request_id=request_id)
             status, headers, body = self._refusal(Refused(Code.INTERNAL), surface or _error_surface(scope), request_id)
         await send_whole(send, status, headers, body, request_id)
 
@@ -193,14 +193,14 @@ class App:
             service.metrics.in_flight.move(-1)
 
     async def _principal(self, scope: Scope, fields: Fields) -> Principal:
-        callers, headers = self._context.callers, scope["headers"]
+        authenticator, headers = self._context.authenticator, scope["headers"]
         credential = bearer(sole(headers, fields, b"authorization"))
         if credential is None:
             credential = sole(headers, fields, b"x-api-key")  # Anthropic's clients
         peer = scope["state"].get(PEER)
         if credential is None and fields.get(b"sec-fetch-site") in _OTHER_ORIGINS:
             raise Refused(Code.INVALID_API_KEY)  # a browser sends its certificate with requests of any page
-        principal = callers.known(credential, peer) or await callers.identify(credential, peer)
+        principal = authenticator.known(credential, peer) or await authenticator.identify(credential, peer)
         if principal is None:
             raise Refused(Code.INVALID_API_KEY)
         return principal

@@ -55,7 +55,7 @@ def request_fields(
         "inspected": inspection is not None,
     }
     if inspection is not None:
-        fields["kinds"] = {str(entity_type): count for entity_type, count in inspection.counts.items()}
+        fields["entity_types"] = {str(entity_type): count for entity_type, count in inspection.counts.items()}
         fields["languages"] = sorted(inspection.languages)
         fields["obstacles"] = sorted(map(str, inspection.obstacles))
         if inspection.looked_by:

@@ -18,7 +18,7 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.support.errors import Busy, SovctlError, SpecError
 from sovctl.support.secret_files import read_key
 
-from ..access.callers import Callers
+from ..access.authenticator import Authenticator
 from ..detect import make_detector
 from ..detect.clean_text_cache import CachedFinder
 from ..detect.edm import open_edm
@@ -90,7 +90,7 @@ def _certificate(settings: GatewaySettings) -> str:
 
 
 def _clients(settings: GatewaySettings) -> str:
-    count = len(Callers(settings).clients)
+    count = len(Authenticator(settings).clients)
     return f"{count} client{'s' if count != 1 else ''}, keys as digests only"
 
 
@@ -109,7 +109,7 @@ def _detector(settings: GatewaySettings) -> str:
     ]
     if missed:
         raise SovctlError(f"no finding for {', '.join(missed)}")
-    check_rules(settings.policy, detector, settings.detect.slow_rules)
+    check_rules(settings.policy, detector, settings.detect.model_finder_rules)
     return f"{len(detector.rule_names)} rules, the specimen of every entity type is found"
 
 
@@ -123,8 +123,8 @@ def _models(settings: GatewaySettings) -> str:
             raise SovctlError(f"model {model.name} failed to read a text: {error}") from error
     named = [f"{each.name} ({each.kind}: {', '.join(each.languages)})" for each in settings.detect.models]
     said = f"loaded and tried: {', '.join(named)}" if named else "no models configured"
-    if look := settings.detect.llm_review:
-        said += f"; a second look by {look.upstream}, when {look.when}, not asked now"
+    if review := settings.detect.llm_review:
+        said += f"; LLM review by {review.upstream}, when {review.when}, not called now"
     return said
 
 

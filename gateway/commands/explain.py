@@ -21,7 +21,7 @@ from typing import Any
 from sovctl.support.errors import InputError
 from sovctl.support.secret_files import KEY_BYTES
 
-from ..access.callers import principal_of
+from ..access.authenticator import principal_of
 from ..access.clients import check_clients, load_clients
 from ..access.principal import Method, Principal
 from ..detect import make_detector
@@ -119,7 +119,7 @@ def _found(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
         by = row.where if permissions.has_cloud or action is Action.BLOCK else "a route without a cloud"
         rules.append({"entity": f"{entity_type}/{rule}", "action": action.value, "by": by})
     return {
-        "kinds": {entity_type.value: count for entity_type, count in sorted(inspection.counts.items())},
+        "entity_types": {entity_type.value: count for entity_type, count in sorted(inspection.counts.items())},
         "rules": rules,
         "looked_by": list(inspection.looked_by),
         "not_asked": _not_asked(settings, planned.inspected),
@@ -134,7 +134,7 @@ def _not_asked(settings: GatewaySettings, inspected: Inspected) -> list[str]:
     if look is None or not inspected.permit.verdict.may_leave:
         return []
     is_wanted = any(wants(look, text, found) for text, found in inspected.inspector.prose.items())
-    return ["second-look"] if is_wanted else []
+    return ["llm-review"] if is_wanted else []
 
 
 def _decided(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
@@ -180,7 +180,10 @@ def in_words(told: Mapping[str, Any]) -> Iterator[str]:
     yield _line("verdict", told["verdict"])
     for name in ("reasons", "looked_by", "not_asked", "languages", "obstacles", "needs"):
         yield _line(name, ", ".join(told[name]) or "none")
-    yield _line("kinds", ", ".join(f"{entity_type} {count}" for entity_type, count in told["kinds"].items()) or "none")
+    yield _line(
+        "entity_types",
+        ", ".join(f"{entity_type} {count}" for entity_type, count in told["entity_types"].items()) or "none",
+    )
     for rule in told["rules"]:
         yield _line("", f"{rule['entity']}: {rule['action']}, by {rule['by']}")
     yield _line("tokens", f"about {told['tokens']}, prompt and answer")
@@ -202,7 +205,7 @@ def in_words(told: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _line(name: str, value: str) -> str:
-    return f"{name + ':' if name else '':<12}{value}"
+    return f"{name + ':' if name else '':<14}{value}"
 
 
 def _money(nano: int | None) -> float | None:

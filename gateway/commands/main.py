@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         if (refused := os_error_message(error)) is not None:
             _complain(refused)
             return refused.exit_code
-        _complain(SovctlError(f"our mistake: {log.describe(error)}", hint="please report it, with the command"))
+        _complain(SovctlError(f"internal error: {log.describe(error)}", hint="please report it, with the command"))
         return ExitCode.INTERNAL
 
 

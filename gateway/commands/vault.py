@@ -23,7 +23,7 @@ from ..settings import GatewaySettings, load_settings
 if TYPE_CHECKING:  # imports of a subcommand are delayed until it runs, because subcommands are declared at every start
     from ..vault import Vault
 
-_PATIENCE_S = 120.0  # rotation and erasure wait for gateways that write, and for scans of millions of rows
+_STATEMENT_TIMEOUT_S = 120.0  # rotation and erasure wait for gateways that write, and for scans of millions of rows
 
 
 def add_subcommands(parser: argparse.ArgumentParser, config: Path) -> None:
@@ -85,7 +85,7 @@ async def _with_vault(
 ) -> Mapping[str, Any]:
     from ..vault import load_keks, open_vault
 
-    vault = await open_vault(settings.vault, load_keks(settings.vault), patience_s=_PATIENCE_S)
+    vault = await open_vault(settings.vault, load_keks(settings.vault), statement_timeout_s=_STATEMENT_TIMEOUT_S)
     try:
         return await use(vault)
     finally:

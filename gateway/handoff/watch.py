@@ -96,7 +96,7 @@ class Watch:
                 log.event("queue of hand-offs failed", level=40, error=error)
             except Exception as error:  # noqa: BLE001 - monitoring continues after any failure
                 self.wrong = {"handoffs": "internal error; search the gateway log for it"}
-                log.event("our mistake", level=40, error=error)
+                log.event("internal error", level=40, error=error)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._woken.wait(), _CHECK_EVERY_S)
             self._woken.clear()

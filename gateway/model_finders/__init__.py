@@ -1,7 +1,7 @@
-"""Finders that take their time: a site's own models, each in a thread of its own, and a second look by a pool.
+"""Finders that call a model: a site's own name models, each in its own thread, and the LLM review by a pool.
 
-They are asked after the detector, and only where their findings could change something: see `dispatch`. One that
-fails, is busy or takes too long keeps its request on-prem. A gateway without any pays nothing.
+They run after the detector, and only if their findings could change the decision: see `dispatch`. If a finder fails,
+is busy or times out, the request stays on-prem. A gateway without model finders has no overhead.
 """
 
 from .dispatch import InspectionUpdate, run_model_finders

@@ -40,7 +40,7 @@ class LlmReview:
         salt: of a tenant, for the pool's prefix cache.
     """
 
-    name = "second-look"
+    name = "llm-review"
     rule = LLM_REVIEW_RULE
     entity_types = frozenset({EntityType.PERSON})
 

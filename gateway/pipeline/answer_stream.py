@@ -155,7 +155,7 @@ class AnswerStream:
             log.event("stream broke off", level=30, reason=str(error), request_id=request.request_id)
             yield self._broken(code)
         except Exception as error:  # noqa: BLE001 - the response has begun, so `api.app` can no longer send an error
-            log.event("our mistake", level=40, error=error, request_id=request.request_id)
+            log.event("internal error", level=40, error=error, request_id=request.request_id)
             yield self._broken(Code.INTERNAL)
 
     def _broken(self, code: Code) -> bytes:

@@ -108,5 +108,5 @@ async def _failure_of(look: Callable[[], Awaitable[str]]) -> str:
     try:
         return await look()
     except Exception as error:  # noqa: BLE001 - a component is unhealthy unless its check passed
-        log.event("our mistake", level=40, error=error)
+        log.event("internal error", level=40, error=error)
         return "not known"

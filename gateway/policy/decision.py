@@ -37,30 +37,47 @@ class Verdict(StrEnum):
 
     @property
     def may_leave(self) -> bool:
-        """True when tokenized text may go to a cloud."""
+        """Whether tokenized text may be sent to a cloud."""
         return self is Verdict.LEAVE
 
 
 class Reason(StrEnum):
-    """Why; `explain` and the audit record show these, with what they are about after a colon."""
+    """Reason codes in `explain` and audit records; after a colon, the entity type, language or component concerned."""
 
     NO_CLOUD = "no-cloud"
-    KIND_BLOCKED = "kind-blocked"
-    KIND_ON_PREM = "kind-on-prem"
+    ENTITY_TYPE_BLOCKED = "entity-type-blocked"
+    ENTITY_TYPE_ON_PREM = "entity-type-on-prem"
     OBSTACLE = "obstacle"
     OBSTACLE_BLOCKED = "obstacle-blocked"
     LANGUAGE = "language"
     TOKENIZED = "tokenized"
     MASKED = "masked"
     CLEAN = "clean"
-    # Found out later, on the way out.
+    # After the policy decision:
     DETECTOR_FAILED = "detector-failed"
-    SECOND_LOOK = "second-look"
+    OUTGOING_SCAN = "outgoing-scan"
     VAULT_FAILED = "vault-failed"
 
     def about(self, what: str) -> str:
-        """The reason with what it is about, such as `language:und`."""
+        """Return the reason with its subject, such as `language:und`."""
         return f"{self.value}:{what}"
+
+
+FORMER_REASONS = {
+    "detector-failed:second-look": "detector-failed:llm-review",
+    "kind-blocked": "entity-type-blocked",
+    "kind-on-prem": "entity-type-on-prem",
+    "second-look": "outgoing-scan",
+}
+"""Current reason by the reason that earlier releases wrote. Signed records keep the former reason."""
+
+
+def with_current_name(reason: str) -> str:
+    """Return a reason of an audit record; a former reason is followed by its current name."""
+    for former, current in FORMER_REASONS.items():
+        if reason == former or reason.startswith(f"{former}:"):
+            return f"{reason} (now {current})"
+    return reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +108,12 @@ def _permit(
         entity = entity_type if action is None else f"{entity_type}/{rule}"
         by_action.setdefault(action or permissions.by_entity_type[entity_type], set()).add(entity)
     if blocked := by_action.get(Action.BLOCK):
-        return Permit(Verdict.BLOCK, _reasons(Reason.KIND_BLOCKED, blocked))
+        return Permit(Verdict.BLOCK, _reasons(Reason.ENTITY_TYPE_BLOCKED, blocked))
     if not permissions.has_cloud:
         return Permit(Verdict.STAY, (Reason.NO_CLOUD.value,))
     if refused := obstacles & permissions.blocked_obstacles:
         return Permit(Verdict.BLOCK, _reasons(Reason.OBSTACLE_BLOCKED, refused))
-    staying = _reasons(Reason.KIND_ON_PREM, by_action.get(Action.ON_PREM, ()))
+    staying = _reasons(Reason.ENTITY_TYPE_ON_PREM, by_action.get(Action.ON_PREM, ()))
     staying += _reasons(Reason.OBSTACLE, obstacles)
     if permissions.by_entity_type[EntityType.PERSON] is not Action.ALLOW:
         staying += _reasons(Reason.LANGUAGE, languages - permissions.name_languages)

@@ -26,7 +26,7 @@ from sovctl.support.stall_timeout import DISK_TIMEOUT_S, HUNG
 from ..access.principal import Principal
 from ..settings import TeamSettings
 from ..settings.traffic.quota import CallerLimits, QuotaSettings
-from ..storage.store_timeout import store_patience
+from ..storage.store_timeout import store_stall_timeout
 from ..telemetry import log
 from .meter import Account, LeaseReturn, Meter
 from .need import Amounts
@@ -77,8 +77,8 @@ class Quota:
         """Serializes changes of `Account.held`, which must reach the store in the order of the decisions."""
         self._waiting: list[_Waiting] = []
         self._in_round: list[_Waiting] = []
-        self._patience = store_patience("limits", disk_timeout_s)
-        self._patience.on_hung = self._refuse_all
+        self._stall_timeout = store_stall_timeout("limits", disk_timeout_s)
+        self._stall_timeout.on_hung = self._refuse_all
         self._leasing: asyncio.Task[None] | None = None
         self._flushing: asyncio.Task[None] | None = None
 
@@ -119,7 +119,7 @@ class Quota:
             return reservation
         if self._store is None:
             raise QuotaUnavailable("expected a store for limits, got none", where="quota.path")
-        if self._patience.is_hung:
+        if self._stall_timeout.is_hung:
             raise QuotaUnavailable(HUNG)
         waiting = _Waiting(self._accounts_of(principal), need, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
@@ -170,7 +170,7 @@ class Quota:
             await self._flushing
         if self._leasing is not None:
             await self._leasing
-        self._patience.stop()
+        self._stall_timeout.stop()
         with contextlib.suppress(QuotaUnavailable):
             await self.flush(is_last=True)
         await self._store.close()
@@ -230,7 +230,7 @@ class Quota:
         while self._waiting:
             waiting, self._waiting = [each for each in self._waiting if not each.result.done()], []
             self._in_round = waiting
-            self._patience.begin(asyncio.get_running_loop())
+            self._stall_timeout.begin(asyncio.get_running_loop())
             try:
                 async with self._asking:
                     await self._lease(store, waiting)
@@ -239,7 +239,7 @@ class Quota:
                 for each in waiting:
                     if not each.result.done():
                         each.result.set_exception(QuotaUnavailable("expected a lease, got none"))
-            self._patience.end()
+            self._stall_timeout.end()
         self._leasing = None
 
     def _refuse_all(self) -> None:

@@ -44,7 +44,7 @@ from ..quota.open_store import open_store
 from ..quota.quota import Quota
 from ..routing.deprioritized import DeprioritizedUpstreams
 from ..settings import AdminListen, GatewaySettings
-from ..storage.store_timeout import store_patience
+from ..storage.store_timeout import store_stall_timeout
 from ..telemetry import log
 from ..telemetry.metrics import Metrics, MetricsFolder
 from ..telemetry.metrics.sharing import WRITE_EVERY_S
@@ -165,9 +165,9 @@ class Components:
 
     async def _open(self, stack: AsyncExitStack) -> AppContext:
         settings = self.settings
-        await self._in_force.callers.__aenter__()
+        await self._in_force.authenticator.__aenter__()
         stack.push_async_callback(self._close_callers)
-        await self._in_force.callers.refresh()  # the supervisor loaded the data of a restarted worker long ago
+        await self._in_force.authenticator.refresh()  # the supervisor loaded the data of a restarted worker long ago
         sink = await self._open_sink(stack)
         vault = await open_vault(settings.vault, self._keks, disk_timeout_s=settings.disk_timeout_s)
         stack.push_async_callback(vault.close)
@@ -188,12 +188,12 @@ class Components:
         opened = _Opened(vault, audit, upstreams, readiness, quota, handoffs, tracing)
         context = AppContext(
             self._service(opened, self._in_force),
-            self._in_force.callers,
+            self._in_force.authenticator,
             readiness.wrong,
             self._counting(stack),
             handoffs,
         )
-        readiness.others.append(lambda: context.callers.wrong())
+        readiness.others.append(lambda: context.authenticator.wrong())
         readiness.others.append(lambda: context.service.failing)
         stack.push_async_callback(context.service.close)
         stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
@@ -234,7 +234,7 @@ class Components:
 
         shown = AdminComponents(
             settings=lambda: context.service.settings,
-            callers=lambda: context.callers,
+            authenticator=lambda: context.authenticator,
             metrics=context.metrics,
             readiness=opened.readiness,
             upstreams=opened.upstreams,
@@ -300,7 +300,7 @@ class Components:
                 changed=changed,
             )
             # No `await` from here on: a request uses either all old or all new settings.
-            context.service, context.callers = self._service(opened, new), new.callers
+            context.service, context.authenticator = self._service(opened, new), new.authenticator
             opened.readiness.routes = settings.routes
             opened.quota.use(settings.quota, settings.access.teams)
             for upstream in opened.upstreams.values():
@@ -327,13 +327,13 @@ class Components:
             signal.signal(signal.SIGHUP, signal.SIG_IGN)  # a reload must not end the last answers
 
     async def _open_sink(self, stack: AsyncExitStack) -> AuditSink:
-        patience = store_patience("ledger", self.settings.disk_timeout_s)
+        stall_timeout = store_stall_timeout("ledger", self.settings.disk_timeout_s)
         if self.line is not None:
-            sender = LineSender(self.line, on_broken=self._stop, stall_timeout=patience)
+            sender = LineSender(self.line, on_broken=self._stop, stall_timeout=stall_timeout)
             stack.push_async_callback(sender.close)
             return sender
         ledger = stack.enter_context(self.open_ledger())
-        group = await stack.enter_async_context(GroupCommit(ledger, stall_timeout=patience))
+        group = await stack.enter_async_context(GroupCommit(ledger, stall_timeout=stall_timeout))
         await group.append(self.start_record())
         return group
 
@@ -342,7 +342,7 @@ class Components:
             self.server.should_exit = True
 
     async def _close_callers(self) -> None:
-        await self._in_force.callers.__aexit__(None, None, None)
+        await self._in_force.authenticator.__aexit__(None, None, None)
 
     def _draining(self) -> dict[str, str]:
         is_draining = self.server is not None and self.server.is_draining

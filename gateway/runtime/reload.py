@@ -1,8 +1,8 @@
 """Hot reload: applies a changed gateway.yaml to new requests, or rejects it as a whole.
 
-SIGHUP and a changed file trigger it. The files are gateway.yaml and those named by reloadable keys (the
-clients files have their own watch, see `access.callers`). New content is read and validated as a whole while the old
-settings serve. Then `gateway.policy` is written to the ledger, and in one step of the event loop new requests get the
+SIGHUP and a changed file trigger it. The files are gateway.yaml and those named by reloadable keys (the clients files
+have their own watch, see `access.authenticator`). New content is read and validated as a whole while the old settings
+serve. Then `gateway.policy` is written to the ledger, and in one step of the event loop new requests get the
 new settings; running requests keep the old ones.
 
 Ports, ledger, vault and upstreams cannot change live: a file that changes one of these keys is rejected, with the
@@ -29,7 +29,7 @@ from pydantic import BaseModel
 
 from sovctl.support.errors import InputError, SovctlError, SpecError
 
-from ..access.callers import Callers
+from ..access.authenticator import Authenticator
 from ..detect.clean_text_cache import Finder
 from ..domain.errors import Refused
 from ..model_finders import NameModel, load_models
@@ -58,7 +58,7 @@ class InForce:
     """
 
     settings: GatewaySettings
-    callers: Callers
+    authenticator: Authenticator
     finder: Finder
     detector_files: Stamp
     """State of the detector's files before they were loaded."""
@@ -73,10 +73,10 @@ class InForce:
         detector_files = _stamp(_paths(settings.detect))
         finder = make_finder(settings.detect)
         models = load_models(settings.detect)
-        return cls(settings, Callers(settings), finder, detector_files, checks_of(settings, finder), models)
+        return cls(settings, Authenticator(settings), finder, detector_files, checks_of(settings, finder), models)
 
     def __post_init__(self) -> None:
-        check_rules(self.settings.policy, self.finder, self.settings.detect.slow_rules)
+        check_rules(self.settings.policy, self.finder, self.settings.detect.model_finder_rules)
 
 
 class Reloader:
@@ -126,7 +126,7 @@ class Reloader:
                     continue
             else:
                 self._hung_up.clear()
-                await self._in_force.callers.refresh()
+                await self._in_force.authenticator.refresh()
             await self.reload()
 
     async def reload(self, *, is_start: bool = False) -> bool:
@@ -168,9 +168,9 @@ class Reloader:
                 where=str(self._path),
                 hint="restart the gateway",
             )
-        callers = old.callers
+        authenticator = old.authenticator
         if not set(_CALLERS).isdisjoint(changed):
-            callers = await asyncio.to_thread(Callers, settings)
+            authenticator = await asyncio.to_thread(Authenticator, settings)
         finder, models, detector_files = old.finder, old.models, _stamp(_paths(settings.detect))
         if "detect" in changed or detector_files != old.detector_files:
             finder = await asyncio.to_thread(self._make_finder, settings.detect)
@@ -178,16 +178,16 @@ class Reloader:
             if "detect" not in changed:
                 changed.append("detect")
         checks = await asyncio.to_thread(checks_of, settings, finder)
-        new = InForce(settings, callers, finder, detector_files, checks, models)
+        new = InForce(settings, authenticator, finder, detector_files, checks, models)
         async with AsyncExitStack() as stack:
-            if callers is not old.callers:
-                stack.push_async_exit(await callers.__aenter__())
+            if authenticator is not old.authenticator:
+                stack.push_async_exit(await authenticator.__aenter__())
             if changed:
                 await self._put_in_force(new, changed)
             stack.pop_all()
         self._in_force = new
-        if callers is not old.callers:
-            await old.callers.__aexit__(None, None, None)
+        if authenticator is not old.authenticator:
+            await old.authenticator.__aexit__(None, None, None)
         return changed
 
     def _refused(self, problems: list[str]) -> bool:

@@ -171,7 +171,7 @@ class Supervisor:
             log.event("worker did not start", level=40, reason=str(error))
             code = int(error.exit_code)
         except BaseException as error:  # noqa: BLE001 - the child must not return into the parent's code
-            log.event("our mistake", level=40, error=error)
+            log.event("internal error", level=40, error=error)
         finally:
             os._exit(code)
 

@@ -33,7 +33,7 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_name_languages(settings),
     ]
     # The policy table refers to routes, so it is checked only if these are valid.
-    return found or settings.policy.table(settings.routes).problems(kinds=[kind.value for kind in EntityType])
+    return found or settings.policy.table(settings.routes).problems(entity_types=[kind.value for kind in EntityType])
 
 
 def _principals(settings: GatewaySettings) -> Iterator[Problem]:

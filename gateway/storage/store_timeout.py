@@ -9,7 +9,7 @@ from sovctl.support.stall_timeout import StallTimeout
 from ..telemetry import log
 
 
-def store_patience(store: str, disk_timeout_s: float) -> StallTimeout:
+def store_stall_timeout(store: str, disk_timeout_s: float) -> StallTimeout:
     """Return the timeout of one store.
 
     Args:

@@ -158,7 +158,7 @@ class Tokenizer:
 def _not_tokenized(inspected: Inspected, error: Exception) -> NotTokenized:
     request_id = inspected.admitted.request.request_id
     if isinstance(error, IdentifierLeak):
-        log.event("second look found an identifier", level=40, found=str(error), request_id=request_id)
-        return NotTokenized(Reason.SECOND_LOOK.about(str(error)))
+        log.event("outgoing scan found an identifier", level=40, found=str(error), request_id=request_id)
+        return NotTokenized(Reason.OUTGOING_SCAN.about(str(error)))
     log.event("could not tokenize", level=40, error=error, request_id=request_id)
     return NotTokenized(Reason.VAULT_FAILED.value)

@@ -1,9 +1,9 @@
 """Group commit: collects the jobs that arrive while a batch is written, and writes them together in the next one.
 
-queue = CommitQueue(write_all, name="vault writes", patience=patience)  # write_all sets a result on each future
+queue = CommitQueue(write_all, name="vault writes", stall_timeout=timeout)  # write_all sets a result on each future
 await queue.put(job)
 
-If a batch exceeds the timeout of `patience`, its jobs fail, and new jobs fail immediately until the batch ends.
+If a batch exceeds the timeout of `stall_timeout`, its jobs fail, and new jobs fail immediately until the batch ends.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ class CommitQueue(Generic[_AnyJob]):
 
     Args:
         handle: writes a batch; if it raises, every job of the batch fails.
-        patience: timeout of a batch; not shared with another queue.
+        stall_timeout: timeout of a batch; not shared with another queue.
     """
 
     def __init__(
-        self, handle: Callable[[list[_AnyJob]], Awaitable[None]], *, name: str, patience: StallTimeout
+        self, handle: Callable[[list[_AnyJob]], Awaitable[None]], *, name: str, stall_timeout: StallTimeout
     ) -> None:
         self._handle = handle
         self._name = name
-        self._patience = patience
-        patience.on_hung = self._fail_all
+        self._stall_timeout = stall_timeout
+        stall_timeout.on_hung = self._fail_all
         self._waiting: list[_AnyJob] = []
         self._under_way: list[_AnyJob] = []
         self._loop: asyncio.AbstractEventLoop
@@ -57,7 +57,7 @@ class CommitQueue(Generic[_AnyJob]):
         """
         if self._is_closing:
             raise VaultFailed("the vault is closed")
-        if self._patience.is_hung:
+        if self._stall_timeout.is_hung:
             raise VaultFailed(HUNG)
         if self._worker is None:
             self._loop = asyncio.get_running_loop()
@@ -75,7 +75,7 @@ class CommitQueue(Generic[_AnyJob]):
             if self._idle is not None and not self._idle.done():
                 self._idle.set_result(None)
             await self._worker
-        self._patience.stop()
+        self._stall_timeout.stop()
 
     async def _work(self) -> None:
         while True:
@@ -89,12 +89,12 @@ class CommitQueue(Generic[_AnyJob]):
             batch = self._under_way = self._waiting[:MAX_BATCH_SIZE]
             del self._waiting[:MAX_BATCH_SIZE]
             error: Exception | None = None
-            self._patience.begin(self._loop)
+            self._stall_timeout.begin(self._loop)
             try:
                 await self._handle(batch)
             except Exception as caught:  # noqa: BLE001 - the exception is set on every pending future
                 error = caught
-            self._patience.end()
+            self._stall_timeout.end()
             for job in batch:
                 if not job.future.done():
                     job.future.set_exception(error or RuntimeError("a job has no result"))

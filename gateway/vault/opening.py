@@ -53,29 +53,31 @@ async def open_vault(
     settings: VaultSettings,
     keks: Sequence[Kek],
     *,
-    patience_s: float | None = None,
+    statement_timeout_s: float | None = None,
     disk_timeout_s: float = DISK_TIMEOUT_S,
 ) -> Vault:
     """Open the vault; create it if absent.
 
     Args:
-        patience_s: timeout of one statement or lock; None: the default for requests.
+        statement_timeout_s: timeout of one statement or lock; None: the default for requests.
         disk_timeout_s: timeout of a request for a store that does not answer.
 
     Raises:
         InputError: the database cannot be opened, is not a vault, or was created under another key.
         VaultFailed: the database failed.
     """
-    store = await _open_store(settings, patience_s)
+    store = await _open_store(settings, statement_timeout_s)
     return await Vault.open(store, keks, ttl_s=settings.ttl_s, disk_timeout_s=disk_timeout_s)
 
 
-async def _open_store(settings: VaultSettings, patience_s: float | None) -> Store:
+async def _open_store(settings: VaultSettings, statement_timeout_s: float | None) -> Store:
     if settings.postgresql is not None:
         from ..storage.postgresql import Address
         from .database.postgresql_store import PostgresqlStore
 
         address = Address.of(settings.postgresql)
-        return await PostgresqlStore.open(replace(address, statement_timeout_s=patience_s) if patience_s else address)
+        return await PostgresqlStore.open(
+            replace(address, statement_timeout_s=statement_timeout_s) if statement_timeout_s else address
+        )
     assert settings.path is not None
-    return SqliteStore.open(settings.path, busy_timeout_s=patience_s or BUSY_TIMEOUT_S)
+    return SqliteStore.open(settings.path, busy_timeout_s=statement_timeout_s or BUSY_TIMEOUT_S)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 
-from ..storage.store_timeout import store_patience
+from ..storage.store_timeout import store_stall_timeout
 from ..tokens.conversation import Conversation
 from .commit_queue import CommitQueue
 from .database.erasures import Erasure
@@ -40,10 +40,10 @@ class Vault:
         reader = Reader(store, keys, index, self._known, self._now)
         writer = Writer(store, keys, index, self._known, reader, ttl_s=ttl_s, now=self._now)
         self._reads: CommitQueue[Question] = CommitQueue(
-            reader.answer, name="vault reads", patience=store_patience("vault", disk_timeout_s)
+            reader.answer, name="vault reads", stall_timeout=store_stall_timeout("vault", disk_timeout_s)
         )
         self._writes: CommitQueue[Wish] = CommitQueue(
-            writer.fulfil, name="vault writes", patience=store_patience("vault", disk_timeout_s)
+            writer.fulfil, name="vault writes", stall_timeout=store_stall_timeout("vault", disk_timeout_s)
         )
         self.eraser = Eraser(store, keys, index, now=self._now, forget=self._known.drop)
         """Destroys keys permanently; each erasure has a record."""

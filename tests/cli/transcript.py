@@ -29,7 +29,7 @@ from cli_givens import GIVENS, World
 from cli_sites import INVENTED_SECRET
 
 TIMEOUT_S = 60
-NEVER = ("Traceback (most recent call last)", "our mistake", "internal error", "\x1b", INVENTED_SECRET, "PRIVATE KEY")
+NEVER = ("Traceback (most recent call last)", "internal error", "\x1b", INVENTED_SECRET, "PRIVATE KEY")
 BIN = Path(sys.executable).parent
 
 

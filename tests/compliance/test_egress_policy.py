@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from sovctl.compliance.egress_policy import BLOCK, Row, Table
 
-KINDS = ("IBAN", "PERSON", "TAX_ID")
-ENTITIES = (*KINDS, "TAX_ID/DE_TAX_ID")
+ENTITY_TYPES = ("IBAN", "PERSON", "TAX_ID")
+ENTITIES = (*ENTITY_TYPES, "TAX_ID/DE_TAX_ID")
 TENANTS = ("hr", "retail")
 ROUTES = ("assistant", "research")
 
@@ -26,7 +26,7 @@ def table(*rows: tuple[str, dict[str, list[str]]], inner: tuple[str, ...] = ()) 
 
 
 def problems(*rows: tuple[str, dict[str, list[str]]], inner: tuple[str, ...] = ()) -> list[tuple[str, str]]:
-    return [(each.where, each.message) for each in table(*rows, inner=inner).problems(kinds=KINDS)]
+    return [(each.where, each.message) for each in table(*rows, inner=inner).problems(entity_types=ENTITY_TYPES)]
 
 
 _PERSON, _HR, _RESEARCH = {"entity_types": ["PERSON"]}, {"tenants": ["hr"]}, {"routes": ["research"]}
@@ -40,7 +40,7 @@ def test_the_most_specific_row_decides() -> None:
         ("allow", {"entity_types": ["TAX_ID"]}),
         ("mask", {"entity_types": ["TAX_ID/DE_TAX_ID"]}),
     )
-    assert not rules.problems(kinds=KINDS)
+    assert not rules.problems(entity_types=ENTITY_TYPES)
     for cell, action in {
         ("IBAN", "hr", "research"): "tokenize",
         ("PERSON", "retail", "research"): "on-prem",
@@ -94,7 +94,7 @@ def test_a_row_for_what_two_others_share_settles_it() -> None:
 
 def test_where_nothing_leaves_only_block_means_something_and_only_by_name() -> None:
     rules = table(("block", _PERSON), ("block", {**_PERSON, "routes": ["inside"]}), inner=("inside",))
-    assert not rules.problems(kinds=KINDS)
+    assert not rules.problems(entity_types=ENTITY_TYPES)
     assert rules.deciding("PERSON", tenant="hr", route="inside").where == "rules[1]"
     assert rules.deciding("IBAN", tenant="hr", route="inside").where == "default"
     assert problems(("mask", {"routes": ["inside"]}), inner=("inside",)) == [
@@ -104,7 +104,7 @@ def test_where_nothing_leaves_only_block_means_something_and_only_by_name() -> N
 
 def test_a_site_without_a_cloud_may_keep_its_rows() -> None:
     rows = [Row("default", "tokenize"), Row("rules[0]", "block", entity_types=frozenset({"PERSON"}))]
-    assert not Table(rows, (), ("inside",)).problems(kinds=KINDS)
+    assert not Table(rows, (), ("inside",)).problems(entity_types=ENTITY_TYPES)
 
 
 def test_a_large_table_is_checked_in_the_number_of_its_kinds_of_cells() -> None:
@@ -115,7 +115,7 @@ def test_a_large_table_is_checked_in_the_number_of_its_kinds_of_cells() -> None:
     ]
     routes = [f"r{i}" for i in range(150)]
     big = Table(table(*rows).rows, routes)
-    assert not big.problems(kinds=KINDS)
+    assert not big.problems(entity_types=ENTITY_TYPES)
 
 
 _ROWS = st.lists(
@@ -139,7 +139,7 @@ def test_in_a_table_without_problems_every_order_of_reading_gives_the_same(
 ) -> None:
     """Of the rows that apply, those with no other one inside them agree, and the last row is one of them."""
     rules = table(*rows)
-    found = rules.problems(kinds=KINDS)
+    found = rules.problems(entity_types=ENTITY_TYPES)
     decided = set()
     for entity, tenant, route in product(ENTITIES, (*TENANTS, "other"), ROUTES):
         applying = [

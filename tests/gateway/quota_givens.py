@@ -1,4 +1,4 @@
-"""Callers, limits, a clock and stores that the tests of quotas share."""
+"""Authenticator, limits, a clock and stores that the tests of quotas share."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def test_every_field_is_scanned(gateway: Any, cloud: EchoUpstream) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("Dear Mr. Ola Nordmann, please call us", "kind-on-prem:PERSON"),
+        ("Dear Mr. Ola Nordmann, please call us", "entity-type-on-prem:PERSON"),
         ("Bitte bestätigen Sie die Überweisung für den Kunden", "language:de"),
         ("Nordmann Ola", "language:und"),
         ("Пожалуйста, подтвердите перевод", "language:ru"),
@@ -239,12 +239,12 @@ def test_a_blocked_kind_is_refused_and_goes_nowhere(gateway: Any, pool: EchoUpst
     with pytest.raises(openai.PermissionDeniedError) as caught:
         ask(gateway.client(), "Please use password: hunter2hunter for it")
     assert caught.value.body["sovctl"]["reason"] == "policy_blocked"  # type: ignore[index]
-    assert caught.value.body["sovctl"]["reasons"] == ["kind-blocked:SECRET"]  # type: ignore[index]
+    assert caught.value.body["sovctl"]["reasons"] == ["entity-type-blocked:SECRET"]  # type: ignore[index]
     assert "hunter2" not in str(caught.value)
     assert not pool.requests
     assert not cloud.requests
     last = gateway.records()[-1]
-    assert (last["verdict"], last["upstream"], last["kinds"]) == ("block", None, {"SECRET": 1})
+    assert (last["verdict"], last["upstream"], last["entity_types"]) == ("block", None, {"SECRET": 1})
 
 
 def test_the_policy_table_tells_tenants_routes_and_rules_apart(
@@ -265,7 +265,7 @@ def test_the_policy_table_tells_tenants_routes_and_rules_apart(
     assert last["tokens"] == 2
     answer = ask(gateway.client(), model="careful")
     assert answer.headers["x-sovctl-route"] == "pool"
-    assert "kind-on-prem:EMAIL/EMAIL" in gateway.records()[-2]["reasons"]
+    assert "entity-type-on-prem:EMAIL/EMAIL" in gateway.records()[-2]["reasons"]
     with pytest.raises(openai.PermissionDeniedError):
         ask(gateway.client(), model="inside")
     assert ask(gateway.client(), f"Mail {MAIL}", model="inside").headers["x-sovctl-route"] == "pool"
@@ -432,7 +432,7 @@ def test_every_answer_has_its_records_and_they_hold_no_text(gateway: Any, cloud:
     reply = ask(gateway.client(), f"Dear customer, {PROMPT} Again {MAIL}")
     asked, answered = gateway.records()[before:]
     assert asked["id"] == answered["id"] == reply.headers["x-sovctl-request-id"]
-    assert asked["kinds"] == {"CARD": 1, "EMAIL": 2, "IBAN": 1}
+    assert asked["entity_types"] == {"CARD": 1, "EMAIL": 2, "IBAN": 1}
     assert asked["client"] == "branch"
     assert asked["tenant"] == "retail"
     assert asked["tokens"] == 3

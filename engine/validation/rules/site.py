@@ -304,7 +304,7 @@ def check_policy(site: SiteUnderValidation) -> Iterator[Problem]:
     )
     yield from _jurisdictions(gateway)
     yield from [*_policy_references(gateway)] or table.problems(
-        kinds=ENTITY_TYPES
+        entity_types=ENTITY_TYPES
     )  # an unknown name is not reported twice
     covered = sorted({*NAME_LANGUAGES, *gateway.detect.name_languages})
     for index, language in enumerate(gateway.policy.name_languages):

@@ -44,7 +44,7 @@ class DetectSettings(SettingsModel):
         return models
 
     @property
-    def slow_rules(self) -> list[str]:
+    def model_finder_rules(self) -> list[str]:
         """Rules of the model finders, which run after the detector."""
         return [*(model.rule for model in self.models), *([LLM_REVIEW_RULE] if self.llm_review else [])]
 

@@ -135,7 +135,7 @@ def serving(handler: type[http.server.BaseHTTPRequestHandler], context: ssl.SSLC
             return context.wrap_socket(raw, server_side=True, do_handshake_on_connect=False), address
 
         def handle_error(self, request: object, client_address: object) -> None:
-            """Callers who are turned away are the point here."""
+            """Authenticator who are turned away are the point here."""
 
     with Server(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -14,7 +14,7 @@ from access_givens import entry, settings_with
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.access.callers import Callers, bearer
+from sovctl.gateway.access.authenticator import Authenticator, bearer
 from sovctl.gateway.access.certificate import Peer
 from sovctl.gateway.access.clients import Client, dump_clients, load_clients
 from sovctl.gateway.access.principal import Method, make_principal
@@ -28,14 +28,16 @@ def later() -> float:
 
 
 def test_a_key_opens_for_its_client_alone(tmp_path: Path) -> None:
-    callers = Callers(settings_with(tmp_path, [entry("one", "first", routes=["a"]), entry("two", "second")]))
-    one, two = callers.known("first"), callers.known("second")
+    authenticator = Authenticator(
+        settings_with(tmp_path, [entry("one", "first", routes=["a"]), entry("two", "second")])
+    )
+    one, two = authenticator.known("first"), authenticator.known("second")
     assert one is not None
     assert two is not None
     assert (one.name, two.name, one.method) == ("one", "two", Method.API_KEY)
     assert (one.may_use("a"), one.may_use("b"), two.may_use("b")) == (True, False, True)
     for wrong in (None, "", "third", "First", hashlib.sha256(b"first").hexdigest()):
-        assert callers.known(wrong) is None
+        assert authenticator.known(wrong) is None
 
 
 @pytest.mark.parametrize(
@@ -59,18 +61,18 @@ def test_a_key_ends_to_the_second(tmp_path: Path) -> None:
     end = datetime(2027, 1, 1, tzinfo=UTC)
     keys = [{"sha256": hashlib.sha256(b"k").hexdigest(), "expires_at": end.isoformat()}]
     now = [end.timestamp() - 1]
-    callers = Callers(
+    authenticator = Authenticator(
         settings_with(tmp_path, [{"name": "branch", "tenant": "retail", "keys": keys}]), clock=lambda: now[0]
     )
-    assert callers.known("k")
+    assert authenticator.known("k")
     now[0] = end.timestamp()
-    assert callers.known("k") is None
+    assert authenticator.known("k") is None
 
 
 def test_while_a_key_is_replaced_both_open(tmp_path: Path) -> None:
     keys = [{"sha256": hashlib.sha256(key).hexdigest()} for key in (b"old", b"new")]
-    callers = Callers(settings_with(tmp_path, [{"name": "branch", "tenant": "retail", "keys": keys}]))
-    old, new = callers.known("old"), callers.known("new")
+    authenticator = Authenticator(settings_with(tmp_path, [{"name": "branch", "tenant": "retail", "keys": keys}]))
+    old, new = authenticator.known("old"), authenticator.known("new")
     assert old is not None
     assert new is not None
     assert old.name == new.name
@@ -78,27 +80,29 @@ def test_while_a_key_is_replaced_both_open(tmp_path: Path) -> None:
 
 
 def test_a_certificate_opens_by_a_name_in_it_until_it_ends(tmp_path: Path) -> None:
-    callers = Callers(settings_with(tmp_path, [{"name": "rag", "tenant": "retail", "certificates": ["dns:rag.bank"]}]))
+    authenticator = Authenticator(
+        settings_with(tmp_path, [{"name": "rag", "tenant": "retail", "certificates": ["dns:rag.bank"]}])
+    )
     peer = Peer(("sha256:00", "dns:rag.bank"), "t", later())
-    found = callers.known(None, peer)
+    found = authenticator.known(None, peer)
     assert found is not None
     assert (found.name, found.method) == ("rag", Method.CERTIFICATE)
-    assert callers.known(None, Peer(("cn:rag.bank",), "t", later())) is None
-    assert callers.known(None, Peer(peer.names, "t", 0)) is None
+    assert authenticator.known(None, Peer(("cn:rag.bank",), "t", later())) is None
+    assert authenticator.known(None, Peer(peer.names, "t", 0)) is None
 
 
 def test_a_wrong_key_is_not_made_good_by_a_certificate(tmp_path: Path) -> None:
-    callers = Callers(settings_with(tmp_path, [entry(certificates=["cn:branch"])]))
+    authenticator = Authenticator(settings_with(tmp_path, [entry(certificates=["cn:branch"])]))
     peer = Peer(("cn:branch",), "t", later())
-    assert callers.known(None, peer)
-    assert callers.known("wrong", peer) is None
+    assert authenticator.known(None, peer)
+    assert authenticator.known("wrong", peer) is None
 
 
 def test_neither_keys_nor_digests_are_printed(tmp_path: Path) -> None:
     digest = hashlib.sha256(b"k").hexdigest()
     client = Client.model_validate({"name": "branch", "tenant": "retail", "keys": [{"sha256": digest}]})
     assert digest not in repr(client)
-    assert digest not in repr(Callers(settings_with(tmp_path, [entry()])).known("k"))
+    assert digest not in repr(Authenticator(settings_with(tmp_path, [entry()])).known("k"))
 
 
 @pytest.mark.parametrize(
@@ -125,7 +129,7 @@ def test_neither_keys_nor_digests_are_printed(tmp_path: Path) -> None:
 def test_a_wrong_clients_file_is_refused_without_its_content(tmp_path: Path, content: str, message: str) -> None:
     settings = settings_with(tmp_path, content, teams=[{"name": "cards", "tenant": "retail"}])
     with pytest.raises(InputError, match=message) as caught:
-        Callers(settings)
+        Authenticator(settings)
     assert "in-clear" not in str(caught.value)
     assert hashlib.sha256(b"k").hexdigest() not in str(caught.value)
 
@@ -133,41 +137,41 @@ def test_a_wrong_clients_file_is_refused_without_its_content(tmp_path: Path, con
 def test_all_problems_of_a_file_are_named_at_once(tmp_path: Path) -> None:
     settings = settings_with(tmp_path, [entry("a"), entry("a", "l", team="x"), {"name": "b", "tenant": "c"}])
     with pytest.raises(InputError) as caught:
-        Callers(settings)
+        Authenticator(settings)
     assert str(caught.value).count("; ") == 2  # three problems
 
 
 def test_what_a_file_says_after_a_change_counts_and_a_broken_one_changes_nothing(tmp_path: Path) -> None:
     settings = settings_with(tmp_path, [entry("one", "first"), entry("two", "second")])
-    callers = Callers(settings)
+    authenticator = Authenticator(settings)
     settings.clients_file.write_text(json.dumps([entry("one", "first")]))
-    callers.reload()
-    assert callers.known("second") is None
+    authenticator.reload()
+    assert authenticator.known("second") is None
     settings.clients_file.write_text("[")
     with pytest.raises(InputError):
-        callers.reload()
-    assert callers.known("first")
-    assert callers.wrong() == {"clients": "the file is wrong; what it said before holds"}
+        authenticator.reload()
+    assert authenticator.known("first")
+    assert authenticator.wrong() == {"clients": "the file is wrong; what it said before holds"}
     settings.clients_file.write_text("[]")
-    callers.reload()
-    assert callers.known("first") is None
-    assert callers.wrong() == {}
+    authenticator.reload()
+    assert authenticator.known("first") is None
+    assert authenticator.wrong() == {}
 
 
 def test_a_local_file_adds_clients_and_may_take_no_name(tmp_path: Path) -> None:
     local = tmp_path / "local.json"
     settings = settings_with(tmp_path, [entry()], local_clients_file=str(local))
-    callers = Callers(settings)
+    authenticator = Authenticator(settings)
     local.write_text(json.dumps([entry("here", "local")]))
-    callers.reload()
-    assert callers.known("local")
+    authenticator.reload()
+    assert authenticator.known("local")
     local.write_text(json.dumps([entry("branch", "local")]))
     with pytest.raises(InputError, match="every name once"):
-        callers.reload()
+        authenticator.reload()
     local.unlink()
-    callers.reload()
-    assert callers.known("local") is None
-    assert callers.known("k")
+    authenticator.reload()
+    assert authenticator.known("local") is None
+    assert authenticator.known("k")
 
 
 NAMES = st.lists(st.sampled_from(["a", "b", "c"]), max_size=3, unique=True)

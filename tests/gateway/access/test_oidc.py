@@ -21,7 +21,7 @@ from jwt.algorithms import RSAAlgorithm
 from oidc_givens import AUDIENCE, ISSUER, KEYS, JwksServer, claims, jwk, jwks, token
 from pydantic import ValidationError
 
-from sovctl.gateway.access.callers import Callers
+from sovctl.gateway.access.authenticator import Authenticator
 from sovctl.gateway.access.certificate import Peer
 from sovctl.gateway.access.jwks import BadJwks, parse_jwks
 from sovctl.gateway.access.oidc import Issuer, TokenRefused
@@ -50,8 +50,8 @@ def identify(made: GatewaySettings, *credentials: str, peer: Peer | None = None)
     """Who each of these is, asked one after the other of one process."""
 
     async def ask() -> list[Principal | None]:
-        async with Callers(made) as callers:
-            return [await callers.identify(each, peer) for each in credentials]
+        async with Authenticator(made) as authenticator:
+            return [await authenticator.identify(each, peer) for each in credentials]
 
     return asyncio.run(ask())
 
@@ -185,16 +185,16 @@ def test_a_verified_token_is_remembered_until_it_ends(tmp_path: Path) -> None:
     now = [time.time()]
 
     async def ask() -> None:
-        async with Callers(made, clock=lambda: now[0]) as callers:
+        async with Authenticator(made, clock=lambda: now[0]) as authenticator:
             good = token(exp=int(now[0]) + 600)
-            assert callers.known(good) is None
-            first = await callers.identify(good)
+            assert authenticator.known(good) is None
+            first = await authenticator.identify(good)
             assert first is not None
-            assert callers.known(good) is first
+            assert authenticator.known(good) is first
             now[0] += 629
-            assert callers.known(good) is first
+            assert authenticator.known(good) is first
             now[0] += 2
-            assert callers.known(good) is None
+            assert authenticator.known(good) is None
 
     asyncio.run(ask())
 
@@ -214,18 +214,18 @@ def test_a_new_key_is_fetched_when_a_token_names_it_and_not_for_every_stranger(t
         made = settings(tmp_path, jwks_file=None, jwks_url=server.url, ca_file=pki.ca_file)
 
         async def ask() -> None:
-            async with Callers(made) as callers:
-                assert await callers.identify(token("ec"))
+            async with Authenticator(made) as authenticator:
+                assert await authenticator.identify(token("ec"))
                 assert server.asked == 1
-                issuer = next(iter(callers._issuers.values()))
+                issuer = next(iter(authenticator._issuers.values()))
                 issuer.source._asked_at -= 11  # ten seconds pass
                 server.content = jwks("next")
-                assert await callers.identify(token("next"))
+                assert await authenticator.identify(token("next"))
                 assert server.asked == 2
                 for _ in range(20):
-                    assert await callers.identify(token("ed")) is None
+                    assert await authenticator.identify(token("ed")) is None
                 assert server.asked == 2
-                assert await callers.identify(token("ec")) is None  # its key was withdrawn
+                assert await authenticator.identify(token("ec")) is None  # its key was withdrawn
 
         asyncio.run(ask())
 
@@ -236,8 +236,8 @@ def test_keys_outlive_a_silent_issuer_for_a_while_and_then_nobody_is_let_in(tmp_
         now = [0.0]
 
         async def ask() -> None:
-            async with Callers(made) as callers:
-                source = next(iter(callers._issuers.values())).source
+            async with Authenticator(made) as authenticator:
+                source = next(iter(authenticator._issuers.values())).source
                 source._clock = lambda: now[0]
                 await source.refresh()
                 for status, content in (
@@ -249,11 +249,11 @@ def test_keys_outlive_a_silent_issuer_for_a_while_and_then_nobody_is_let_in(tmp_
                 ):
                     server.status, server.content = status, content
                     await source.refresh()
-                assert await callers.identify(token("ec"))
-                assert callers.wrong() == {}
+                assert await authenticator.identify(token("ec"))
+                assert authenticator.wrong() == {}
                 now[0] = 601.0
-                assert await callers.identify(token("ec", sub="another")) is None
-                assert callers.wrong() == {"oidc:idp": "no usable keys"}
+                assert await authenticator.identify(token("ec", sub="another")) is None
+                assert authenticator.wrong() == {"oidc:idp": "no usable keys"}
 
         asyncio.run(ask())
 

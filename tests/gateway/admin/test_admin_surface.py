@@ -73,7 +73,7 @@ def test_the_status_tells_routes_pools_budgets_and_decisions_without_a_word_of_t
     assert {row["model"]: (row["pool"], row["cloud"]) for row in status["routes"]}["inside"] == ("chat", None)
     assert {row["name"]: row["state"] for row in status["upstreams"]} == {"chat": "up", "sovereign-cloud": "up"}
     decisions = {row["model"]: row for row in status["decisions"]}
-    assert decisions["assistant"]["kinds"] == {"EMAIL": 1}
+    assert decisions["assistant"]["entity_types"] == {"EMAIL": 1}
     assert (decisions["assistant"]["upstream"], decisions["assistant"]["status"]) == ("sovereign-cloud", 200)
     assert {(row["subject"], row["limit"]) for row in status["budgets"]} == {
         ("client:branch", "requests_per_minute"),

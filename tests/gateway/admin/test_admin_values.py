@@ -119,7 +119,9 @@ def test_a_decision_says_how_it_ended_whatever_came_between_and_the_newest_comes
             record("policy", "c"),
             record("fallback", "a", upstream="chat", reasons=["x", "timeout:cloud"]),
             record("answer", "a", status=200, reason="answered"),
-            record("request", "d", client="one", verdict="block", upstream=None, reasons=["kind-blocked:SECRET"]),
+            record(
+                "request", "d", client="one", verdict="block", upstream=None, reasons=["entity-type-blocked:SECRET"]
+            ),
         ]
     )
     assert [(row["id"], row["upstream"], row["status"], row["ended"]) for row in rows] == [
@@ -199,7 +201,7 @@ def test_a_hand_off_can_be_taken_and_then_resolved() -> None:
 def test_nothing_that_stands_in_a_value_becomes_markup(text: str) -> None:
     hostile = f"<script>{text}</script>\"'><b"
     row = {"client": hostile, "tenant": hostile, "model": hostile, "surface": hostile, "verdict": hostile}
-    row |= {"upstream": hostile, "kinds": {hostile: 1}, "reasons": [hostile], "status": 200, "ended": hostile}
+    row |= {"upstream": hostile, "entity_types": {hostile: 1}, "reasons": [hostile], "status": 200, "ended": hostile}
     page = drawn(
         wrong={hostile: hostile},
         decisions=[{**row, "id": hostile, "time": "2026-11-21T12:00:00.000Z"}],

@@ -99,11 +99,11 @@ def test_explain_names_the_reasons_and_sends_nothing(config: Path, pool: EchoUps
     result = run_sovctl("explain", str(request), "--config", str(config), "--json")
     assert result.returncode == 0, result.stderr
     told = json.loads(result.stdout)
-    assert {name: told[name] for name in ("verdict", "upstreams", "reasons", "kinds", "refused")} == {
+    assert {name: told[name] for name in ("verdict", "upstreams", "reasons", "entity_types", "refused")} == {
         "verdict": "leave",
         "upstreams": ["sovereign-cloud", "chat"],
         "reasons": ["tokenized:IBAN", "preferred:cloud"],
-        "kinds": {"IBAN": 1},
+        "entity_types": {"IBAN": 1},
         "refused": None,
     }
     assert told["rules"] == [{"entity": "IBAN/IBAN", "action": "tokenize", "by": "policy.default"}]
@@ -323,7 +323,7 @@ def test_explain_reads_standard_input(config: Path) -> None:
     command = [SOVCTL, "gateway", "explain", "-", "--config", str(config), "--json"]
     request = json.dumps({"model": "assistant", "messages": [{"role": "user", "content": f"Pay {IBAN} today."}]})
     result = subprocess.run(command, input=request, capture_output=True, text=True, timeout=60)
-    assert json.loads(result.stdout)["kinds"] == {"IBAN": 1}
+    assert json.loads(result.stdout)["entity_types"] == {"IBAN": 1}
 
 
 def test_output_that_goes_nowhere_is_no_traceback(config: Path) -> None:
@@ -342,7 +342,7 @@ def test_our_own_mistake_is_said_without_what_it_was_about(config: Path, run: An
     monkeypatch.setattr("sovctl.gateway.commands.keys._in_words", break_)
     result = run("keys", "list", "--config", str(config))
     assert result.returncode == 70
-    assert "our mistake: RuntimeError at test_gateway_command.py:" in result.stderr
+    assert "internal error: RuntimeError at test_gateway_command.py:" in result.stderr
     assert IBAN not in result.stderr
 
 

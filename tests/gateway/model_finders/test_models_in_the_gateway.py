@@ -61,7 +61,7 @@ def test_a_name_that_only_the_model_knows_leaves_as_a_token_and_comes_back(
     assert "Қоңыр" not in sent
     record = last_request(gateway)
     assert record["looked_by"] == ["kk-names"]
-    assert record["kinds"] == {"PERSON": 1}
+    assert record["entity_types"] == {"PERSON": 1}
 
 
 def test_a_name_that_the_model_took_half_a_number_for_leaves_as_a_token_too(
@@ -73,7 +73,7 @@ def test_a_name_that_the_model_took_half_a_number_for_leaves_as_a_token_too(
     assert json.loads(answer)["choices"][0]["message"]["content"] == text
     sent = sides[1].requests[-1]["messages"][0]["content"]
     assert not any(word in sent for word in (*OTHER.split(), "DE89"))
-    assert last_request(gateway)["kinds"] == {"IBAN": 1, "PERSON": 1}
+    assert last_request(gateway)["entity_types"] == {"IBAN": 1, "PERSON": 1}
 
 
 def test_a_model_is_not_asked_about_other_languages(gateway: LoopbackGateway) -> None:
@@ -101,7 +101,7 @@ def test_check_and_explain_ask_the_model(
     (tmp_path / "request.json").write_text(json.dumps(say(KAZAKH)))
     assert main(["explain", str(tmp_path / "request.json"), "--config", str(gateway.config), "--json"]) == 0
     explained = json.loads(capsys.readouterr().out)
-    assert explained["kinds"] == {"PERSON": 1}
+    assert explained["entity_types"] == {"PERSON": 1}
     assert explained["looked_by"] == ["kk-names"]
     main(["check", "--config", str(gateway.config), "--json"])
     checks = {each["check"]: each for each in json.loads(capsys.readouterr().out)}
@@ -158,9 +158,9 @@ def test_another_model_comes_into_force_while_it_serves_and_a_wrong_one_does_not
         change({**other, "sha256": "0" * 64}, gateway)
         until(lambda: b"expected SHA-256" in gateway.get("/readyz")[1], "what is wrong")
         gateway.post(say(KAZAKH))
-        assert last_request(gateway)["kinds"] == {"PERSON": 1}
+        assert last_request(gateway)["entity_types"] == {"PERSON": 1}
         change(other, gateway)
         until(lambda: '"changed": ["detect"]' in gateway.log(), "the change")
         gateway.post(say(KAZAKH))
-        assert last_request(gateway)["kinds"] == {}
+        assert last_request(gateway)["entity_types"] == {}
         assert last_request(gateway)["looked_by"] == ["kk-names"]

@@ -73,7 +73,7 @@ def test_a_look_that_fails_though_nobody_waits_is_told_in_the_log_and_never_by_t
     asyncio.run(work())
     gc.collect()
     assert not strays
-    assert caplog.messages == ["our mistake"]
+    assert caplog.messages == ["internal error"]
 
 
 def test_a_part_that_hangs_is_silent_is_asked_once_and_counts_again_when_it_answers(

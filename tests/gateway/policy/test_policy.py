@@ -10,7 +10,7 @@ from sovctl.gateway.detect import make_detector
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.inspection.inspector import Inspection
-from sovctl.gateway.policy.decision import Permit, Verdict, decide
+from sovctl.gateway.policy.decision import FORMER_REASONS, Permit, Reason, Verdict, decide, with_current_name
 from sovctl.gateway.policy.permissions import Permissions, Policy, check_rules
 from sovctl.gateway.settings import Action, DetectSettings, PolicyRule, PolicySettings, RouteSettings
 from sovctl.support.errors import SpecError
@@ -32,7 +32,7 @@ def inspection(
 
 
 def permissions(policy: PolicySettings = POLICY, tenant: str = "retail", route: RouteSettings = CLOUD) -> Permissions:
-    assert not policy.table([CLOUD, INSIDE]).problems(kinds=list(EntityType))
+    assert not policy.table([CLOUD, INSIDE]).problems(entity_types=list(EntityType))
     return Policy.compile(policy, [CLOUD, INSIDE]).of(tenant, route.model)
 
 
@@ -43,8 +43,8 @@ def permissions(policy: PolicySettings = POLICY, tenant: str = "retail", route: 
         (inspection({}, {"zxx"}), Verdict.LEAVE, ("clean",)),
         (inspection({EntityType.IP: 3}), Verdict.LEAVE, ("clean",)),
         (inspection({EntityType.IBAN: 1, EntityType.EMAIL: 2}), Verdict.LEAVE, ("tokenized:EMAIL", "tokenized:IBAN")),
-        (inspection({EntityType.PERSON: 1, EntityType.IBAN: 1}), Verdict.STAY, ("kind-on-prem:PERSON",)),
-        (inspection({EntityType.SECRET: 1, EntityType.PERSON: 1}), Verdict.BLOCK, ("kind-blocked:SECRET",)),
+        (inspection({EntityType.PERSON: 1, EntityType.IBAN: 1}), Verdict.STAY, ("entity-type-on-prem:PERSON",)),
+        (inspection({EntityType.SECRET: 1, EntityType.PERSON: 1}), Verdict.BLOCK, ("entity-type-blocked:SECRET",)),
         (inspection({}, {"en", "de"}), Verdict.STAY, ("language:de",)),
         (inspection({}, {"und"}), Verdict.STAY, ("language:und",)),
         (inspection({}, {"en"}, Obstacle.IMAGE), Verdict.STAY, ("obstacle:image",)),
@@ -79,12 +79,12 @@ def test_rules_speak_of_single_rules_tenants_and_routes() -> None:
     other = Inspection({(EntityType.TAX_ID, "FR_NIR"): 1, **german.found}, frozenset({"en"}), frozenset())
     person, card = inspection({EntityType.PERSON: 1}), inspection({EntityType.CARD: 1})
     assert decide(german, permissions(policy)) == Permit(Verdict.LEAVE, ("masked:TAX_ID/DE_TAX_ID",))
-    assert decide(other, permissions(policy)) == Permit(Verdict.STAY, ("kind-on-prem:TAX_ID",))
+    assert decide(other, permissions(policy)) == Permit(Verdict.STAY, ("entity-type-on-prem:TAX_ID",))
     assert decide(person, permissions(policy)).verdict is Verdict.STAY
     assert decide(person, permissions(policy, tenant="hr")).verdict is Verdict.BLOCK
     assert decide(person, permissions(policy, tenant="hr", route=INSIDE)).verdict is Verdict.STAY
     assert decide(card, permissions(policy)) == Permit(Verdict.LEAVE, ("tokenized:CARD",))
-    assert decide(card, permissions(policy, route=INSIDE)) == Permit(Verdict.BLOCK, ("kind-blocked:CARD",))
+    assert decide(card, permissions(policy, route=INSIDE)) == Permit(Verdict.BLOCK, ("entity-type-blocked:CARD",))
 
 
 def test_a_rule_that_the_detector_does_not_have_is_refused_with_the_nearest() -> None:
@@ -124,7 +124,7 @@ _POLICIES = st.builds(
 @given(_INSPECTIONS, _POLICIES, st.sampled_from(["hr", "retail", "other"]))
 def test_what_was_compiled_says_what_the_table_says(found: Inspection, policy: PolicySettings, tenant: str) -> None:
     table = policy.table([CLOUD, INSIDE])
-    assume(not table.problems(kinds=list(EntityType)))
+    assume(not table.problems(entity_types=list(EntityType)))
     permit = decide(found, Policy.compile(policy, [CLOUD, INSIDE]).of(tenant, "m"))
     said = {table.deciding(f"{kind}/{rule}", tenant=tenant, route="m").action for kind, rule in found.found}
     assert (permit.verdict is Verdict.BLOCK) == (Action.BLOCK in said)
@@ -132,3 +132,14 @@ def test_what_was_compiled_says_what_the_table_says(found: Inspection, policy: P
     if permit.verdict is Verdict.LEAVE:
         assert not {Action.ON_PREM, Action.BLOCK} & said
         assert not found.obstacles
+
+
+def test_a_former_reason_of_a_record_is_shown_with_its_current_name() -> None:
+    assert with_current_name("kind-blocked:SECRET") == "kind-blocked:SECRET (now entity-type-blocked)"
+    assert with_current_name("detector-failed:second-look").endswith("(now detector-failed:llm-review)")
+    assert with_current_name("detector-failed:kk-names") == "detector-failed:kk-names"
+
+
+def test_no_former_reason_is_in_use() -> None:
+    assert not {reason.value for reason in Reason} & FORMER_REASONS.keys()
+    assert {current.partition(":")[0] for current in FORMER_REASONS.values()} <= {reason.value for reason in Reason}

@@ -51,7 +51,7 @@ def plan(
     [
         (LEAVE, demand(), ["cloud", "chat", "big"], ["clean"]),
         (STAY, demand(), ["chat", "big"], ["obstacle:image"]),
-        (Permit(Verdict.BLOCK, ("kind-blocked:SECRET",)), demand(), [], ["kind-blocked:SECRET"]),
+        (Permit(Verdict.BLOCK, ("entity-type-blocked:SECRET",)), demand(), [], ["entity-type-blocked:SECRET"]),
         (LEAVE, demand(600), ["cloud", "big", "chat"], ["clean", "context:chat"]),
         (
             LEAVE,

@@ -95,7 +95,7 @@ def test_a_name_in_the_input_of_a_tool_is_a_name(gateway: Any, client: anthropic
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [{"type": "text", "text": "nothing found"}]}
     turns = [user("Please search for the customer"), {"role": "assistant", "content": [call]}, user([result])]
     client.messages.create(**ASK, messages=turns)
-    assert audited(gateway)["kinds"] == {"PERSON": 1}
+    assert audited(gateway)["entity_types"] == {"PERSON": 1}
 
 
 def test_thinking_keeps_its_signature_and_its_text(client: anthropic.Anthropic, cloud: SurfaceUpstream) -> None:
@@ -169,7 +169,7 @@ def test_errors_have_anthropics_shape(gateway: Any, client: anthropic.Anthropic,
         stranger.messages.create(**ASK, messages=[user("hi")])
     with pytest.raises(anthropic.PermissionDeniedError) as blocked:
         client.messages.create(**ASK, messages=[user("Please use password: hunter2hunter for it")])
-    assert blocked.value.body["error"]["sovctl"]["reasons"] == ["kind-blocked:SECRET"]  # type: ignore[index]
+    assert blocked.value.body["error"]["sovctl"]["reasons"] == ["entity-type-blocked:SECRET"]  # type: ignore[index]
     assert "hunter2" not in str(blocked.value)
     pool.script.status = 400
     with pytest.raises(anthropic.BadRequestError) as rejected:

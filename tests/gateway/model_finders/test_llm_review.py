@@ -83,8 +83,8 @@ def test_a_name_that_only_the_pool_saw_leaves_as_a_token_and_comes_back(
     assert question["messages"][1]["content"] == text
     assert len(question["cache_salt"]) == 43
     record = last_request(gateway)
-    assert record["looked_by"] == ["second-look"]
-    assert record["kinds"] == {"PERSON": 1}
+    assert record["looked_by"] == ["llm-review"]
+    assert record["entity_types"] == {"PERSON": 1}
 
 
 def test_nobody_is_asked_where_no_name_could_be(
@@ -104,7 +104,7 @@ def test_a_text_without_names_is_asked_about_once(
     for _ in range(2):
         status, headers, _ = gateway.post(say("please say what the Wolkenkuckucksheim is like in the winter"))
         assert (status, headers["x-sovctl-route"]) == (200, "cloud")
-        assert last_request(gateway)["looked_by"] == ["second-look"]
+        assert last_request(gateway)["looked_by"] == ["llm-review"]
     assert len(pool.requests) == 1
 
 
@@ -120,7 +120,7 @@ def test_our_own_tokens_are_nobodys_name_and_hide_none_beside_them(
     status, _, answer = gateway.post(say(text))
     assert status == 200
     assert json.loads(answer)["choices"][0]["message"]["content"] == text
-    assert last_request(gateway)["kinds"] == {"PERSON": 1}
+    assert last_request(gateway)["entity_types"] == {"PERSON": 1}
     pool.script = Script(message=sees(f"{token} {NAME}"))
     gateway.post(say(f"please say why {token} {NAME} wrote to us again about the loan"))
     assert NAME not in cloud.raw[-1].decode()
@@ -149,7 +149,7 @@ def test_readyz_says_that_the_look_fails_until_it_answers_again(
     pool.script = Script(message=lambda _: {"role": "assistant", "content": "There are none."})
     gateway.post(say(f"{PROMPT} (readyz)"))
     status, told = gateway.get("/readyz")
-    assert (status, json.loads(told)["wrong"]) == (200, {"finder:second-look": "failed when last asked: no-list"})
+    assert (status, json.loads(told)["wrong"]) == (200, {"finder:llm-review": "failed when last asked: no-list"})
     pool.script = Script(message=sees(NAME))
     gateway.post(say(f"{PROMPT} (readyz)"))
     assert json.loads(gateway.get("/readyz")[1])["wrong"] == {}
@@ -175,7 +175,7 @@ def test_a_request_waits_for_the_look_no_longer_than_its_client_does(
 
     try:
         # On a busy machine the time may be over before anybody is asked.
-        assert until(reasons, "the pool is asked in time") == ["detector-failed:second-look"]
+        assert until(reasons, "the pool is asked in time") == ["detector-failed:llm-review"]
     finally:
         hold.set()  # only now, and the client has its answer
     assert not cloud.requests
@@ -198,7 +198,7 @@ def stays_for(cause: str, gateway: LoopbackGateway, cloud: EchoUpstream) -> None
     """The last request stayed, as the second look failed for this cause."""
     assert not cloud.requests
     record = last_request(gateway)
-    assert record["reasons"][0] == "detector-failed:second-look"
+    assert record["reasons"][0] == "detector-failed:llm-review"
     assert record["upstream"] == "chat"
     assert f'"cause": "{cause}"' in gateway.log() or f'"cause":"{cause}"' in gateway.log()
     assert NAME not in gateway.log()
@@ -212,7 +212,7 @@ def test_a_pool_that_is_not_there_keeps_the_request_here_unanswered(
     with running_gateway(config) as gateway:
         assert gateway.post(say(PROMPT))[0] == 503
         assert not cloud.requests
-        assert last_request(gateway)["reasons"][0] == "detector-failed:second-look"
+        assert last_request(gateway)["reasons"][0] == "detector-failed:llm-review"
 
 
 def test_a_request_longer_than_allowed_stays(tmp_path: Path, sides: tuple[EchoUpstream, EchoUpstream]) -> None:
@@ -221,7 +221,7 @@ def test_a_request_longer_than_allowed_stays(tmp_path: Path, sides: tuple[EchoUp
     with running_gateway(configured(tmp_path, sides, max_chars=100, when="always")) as gateway:
         gateway.post(say("please write this down " * 10))
         assert not cloud.requests
-        assert last_request(gateway)["reasons"] == ["detector-failed:second-look"]
+        assert last_request(gateway)["reasons"] == ["detector-failed:llm-review"]
 
 
 @pytest.mark.parametrize(
@@ -250,5 +250,5 @@ def test_explain_says_who_would_be_asked_and_asks_nobody(
 ) -> None:
     (tmp_path / "request.json").write_text(json.dumps(say(PROMPT)))
     assert main(["explain", str(tmp_path / "request.json"), "--config", str(gateway.config), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["not_asked"] == ["second-look"]
+    assert json.loads(capsys.readouterr().out)["not_asked"] == ["llm-review"]
     assert not sides[0].requests

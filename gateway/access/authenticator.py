@@ -5,8 +5,8 @@
 - Changed files are read again within `access.reload_every_s`. An invalid file changes nothing, and is logged.
 - An unknown credential is rejected.
 
-    async with Callers(settings) as callers:
-        principal = callers.known(key, peer) or await callers.identify(key, peer)
+    async with Authenticator(settings) as authenticator:
+        principal = authenticator.known(key, peer) or await authenticator.identify(key, peer)
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def principal_of(client: Client, teams: Sequence[TeamSettings], *, method: Metho
     )
 
 
-class Callers:
+class Authenticator:
     """All principals. As an async context manager it reloads files and keys.
 
     Args:
@@ -197,7 +197,7 @@ class Callers:
 
     async def __aenter__(self) -> Self:
         await asyncio.gather(*(issuer.source.refresh() for issuer in self._issuers.values()))
-        self._task = asyncio.create_task(self._keep_fresh(), name="callers")
+        self._task = asyncio.create_task(self._keep_fresh(), name="authenticator")
         return self
 
     async def __aexit__(
