@@ -147,7 +147,7 @@ def question_of(row: Row) -> Mapping[str, Any] | None:
         return None
     clients = (row.clients or 0) / (row.replicas if row.regime is not Regime.STATIC else 1)
     batch = clients if clients and row.regime is not Regime.OFFLINE else _LARGEST_BATCH
-    batch = max(1, round(min(batch, row.kv_sessions) if row.regime is not Regime.STATIC else batch))
+    batch = max(1, round(min(batch, row.kv_max_concurrency) if row.regime is not Regime.STATIC else batch))
     question: dict[str, Any] = {
         "model_path": model,
         "system_name": system,

@@ -100,7 +100,7 @@ class Row:
     input_tokens: float
     output_tokens: float
     clients: float | None
-    kv_sessions: float
+    kv_max_concurrency: float
     itl_limit_s: float | None
     """Limit of the 99th percentile in the scenario, in seconds; None without a limit."""
     measured: Mapping[str, float]
@@ -111,7 +111,7 @@ class Row:
         steps = Steps(self.replica, constant, self.engine)
         most = constant("max_batch") * (2 if self.kind == "mlperf_offline" else 1)
         most *= self.replica.gpus_per_stage
-        serving = Serving(steps, self.kv_sessions, most)
+        serving = Serving(steps, self.kv_max_concurrency, most)
         if self.regime is Regime.STATIC:
             return serving.static(self.clients or 1.0, self.input_tokens, self.output_tokens)
         if self.regime is Regime.CLOSED:

@@ -13,7 +13,7 @@ from sovctl.engine.sizing.explain.step import Step, both_units
 from sovctl.engine.sizing.performance.capacity import Interval
 from sovctl.engine.sizing.pool.autoscaler import FORMS, bounds_of
 from sovctl.engine.sizing.pool.caveats import caveats
-from sovctl.engine.sizing.pool.growth import MAX_YEARS, growth_of, lasts
+from sovctl.engine.sizing.pool.growth import MAX_YEARS, growth_of, last_sufficient_year
 from sovctl.engine.sizing.pool.pool import PoolSizing
 from sovctl.engine.sizing.site.costs import MonthlyCosts
 from sovctl.engine.sizing.site.data_hall import GroupLayout
@@ -54,7 +54,7 @@ def _lines(sized: PoolSizing) -> list[str]:
         cache = f"KV cache {both_units(server.kv_bytes())}" if server.kv_cache.is_kept else "no KV cache"
         lines.append(
             f"each GPU: weights {both_units(server.memory().weights_bytes)}, {cache}; "
-            f"{server.sessions(pool.max_model_len):,.1f} sessions of {pool.max_model_len:,} tokens per replica"
+            f"{server.max_concurrency(pool.max_model_len):,.1f} sequences of {pool.max_model_len:,} tokens per replica"
         )
     elif sized.weights is not None:
         held = f"{both_units(sized.weights.total_bytes())} of weights per replica"
@@ -74,7 +74,7 @@ def _lines(sized: PoolSizing) -> list[str]:
             f"headroom {(sized.headroom or 0) * 100:+,.0f} %"
         )
         if years := growth_of(sized):
-            last = lasts(years, has=pool.replicas)
+            last = last_sufficient_year(years, has=pool.replicas)
             enough = "not enough today" if last is None else f"enough {_until(last)}"
             lines.append(
                 f"growth {sized.case.reserve.growth_percent_per_year:g} % per year, {count(pool.replicas, 'replica')}: "
@@ -254,7 +254,7 @@ def _facts(sized: PoolSizing) -> dict[str, str]:
     }
     if sized.server is not None:
         facts["KV cache per GPU"] = both_units(sized.server.kv_bytes())
-        facts["full sessions per replica"] = f"{sized.server.sessions(pool.max_model_len):,.1f}"
+        facts["full sequences per replica"] = f"{sized.server.max_concurrency(pool.max_model_len):,.1f}"
     if sized.limit is not None:
         facts["in flight per replica"] = f"{sized.limit.point.in_flight:,.1f} ({sized.limit.binding})"
     if sized.need is not None:

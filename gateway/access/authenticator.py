@@ -218,9 +218,9 @@ class Authenticator:
         if self._look() != self._seen:
             try:
                 self.reload()
-                log.event("clients read again", clients=len(self.clients))
+                log.event("clients reloaded", clients=len(self.clients))
             except InputError as error:
-                log.event("clients not read again", level=40, where=error.where, reason=error.message)
+                log.event("clients reload failed", level=40, where=error.where, reason=error.message)
         due = [issuer.source.refresh() for issuer in self._issuers.values() if issuer.source.is_due]
         await asyncio.gather(*due)
 

@@ -143,7 +143,7 @@ class JwksSource:
             self._keys, self._good_at = parse_jwks(content), self._clock()
         except (BadJwks, OSError, TimeoutError, ssl.SSLError) as error:
             reason = str(error) if isinstance(error, BadJwks) else type(error).__name__
-            log.event("keys of an issuer not read", level=40, issuer=self._settings.name, reason=reason)
+            log.event("issuer keys not loaded", level=40, issuer=self._settings.name, reason=reason)
 
     async def _read(self) -> bytes:
         assert self._settings.jwks_file is not None

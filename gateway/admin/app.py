@@ -197,7 +197,7 @@ class AdminApp:
         except KeyError:
             return plain(404, "no such action\n")
         except NotDone as error:
-            log.event("action not done", level=30, action=name, client=operator.name)
+            log.event("action failed", level=30, action=name, client=operator.name)
             return (
                 plain(409, f"{error}\n")
                 if request.is_json

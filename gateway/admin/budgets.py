@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..quota.meter import KINDS, Unit
+from ..quota.meter import LIMIT_KINDS, Unit
 from ..quota.window import Window
 from ..settings import CallerLimits
 
@@ -35,7 +35,7 @@ def budgets(
 def _rows(
     subject: str, limits: CallerLimits, taken: Mapping[tuple[str, str], int], currency: str
 ) -> Iterable[dict[str, Any]]:
-    for kind in KINDS:
+    for kind in LIMIT_KINDS:
         if (most := getattr(limits, kind.name)) is not None:
             amount = taken.get((subject, kind.name), 0) / kind.scale
             unit = currency if kind.unit is Unit.COST else kind.unit.value
@@ -49,5 +49,5 @@ def _row(subject: str, limit: str, used: float, most: float, unit: str) -> dict[
 
 
 def _counts(name: str, slot: int, now: float) -> bool:
-    window = next((kind.window for kind in KINDS if kind.name == name), Window.DAY)
+    window = next((kind.window for kind in LIMIT_KINDS if kind.name == name), Window.DAY)
     return window.first(window.slot(now)) <= slot <= window.slot(now)

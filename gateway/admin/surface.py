@@ -93,5 +93,5 @@ async def _tell(board: Board) -> None:
         try:
             board.write()
         except OSError as error:
-            log.event("board not written", level=40, error=error)
+            log.event("worker status not written", level=40, error=error)
         await asyncio.sleep(TELL_EVERY_S)

@@ -30,7 +30,7 @@ from ..access.certificate import PEER
 from ..access.principal import Principal
 from ..domain.errors import Code, Headers, Refused
 from ..handoff.service import HandoffService
-from ..http.client_body import received_at_once
+from ..http.client_body import body_if_complete
 from ..pipeline.readiness import NOT_READY
 from ..pipeline.service import NO_HEADERS, RequestHandler, new_request_id
 from ..settings import UpstreamKind
@@ -156,7 +156,7 @@ class App:
         if not principal.may_use_surface(surface.family):
             raise Refused(Code.SURFACE_NOT_ALLOWED)
         at_most = service.max_upload_bytes if surface.is_upload else service.max_body_bytes
-        body = received_at_once(receive)
+        body = body_if_complete(receive)
         if body is None:
             body = await _body(receive, fields, at_most=at_most)
         elif len(body) > at_most:

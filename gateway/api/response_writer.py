@@ -5,14 +5,14 @@ from __future__ import annotations
 from starlette.types import Send
 
 from ..domain.errors import Headers
-from ..http.client_body import ClientBody, written_at_once
+from ..http.client_body import ClientBody, write_whole_answer
 from ..pipeline.sending import Reply
 
 
 async def send_whole(send: Send, status: int, headers: Headers, body: bytes, request_id: str) -> None:
     """Send a complete response."""
     headers += [(b"content-length", b"%d" % len(body)), *_ids(request_id)]
-    if not written_at_once(send, status, headers, body):
+    if not write_whole_answer(send, status, headers, body):
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 

@@ -129,7 +129,7 @@ class StructuredFinder:
         return found
 
     def _in_run(self, run: DigitRun, context: TextContext) -> list[Finding]:
-        is_silent = context.are_silent(run.starts[0], run.ends[-1])
+        is_silent = context.has_no_word_near(run.starts[0], run.ends[-1])
         if is_silent and len(run.starts) == 1 and run.lengths[0] < _FEWEST_UNSAID:
             return []
         numbers = [*self._numbers.find(run, context, is_silent=is_silent), *self._documents.in_own_form(run, context)]

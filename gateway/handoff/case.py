@@ -65,7 +65,7 @@ class HandoffCase:
     @property
     def sealed_in(self) -> Conversation:
         """Conversation of the vault that holds the transcript."""
-        return self.belongs_to.beside("hand-offs")
+        return self.belongs_to.related_location("hand-offs")
 
     @property
     def belongs_to(self) -> Conversation:

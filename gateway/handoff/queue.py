@@ -2,7 +2,7 @@
 
     cases       one row per hand-off: ids, codes, counts, times
     outbox      pending calls of the webhook
-    duty        the worker that calls the webhook, and until when; a worker that dies loses its duty after `DUTY_S`
+    duty        the worker that calls the webhook, and until when; a dead worker loses it after `WEBHOOK_LEASE_S`
 
 The tables are in a file of this host, or in the database of the vault, which several hosts share; see `tables`. The
 statements are the same for both.
@@ -25,7 +25,7 @@ from .case import HandoffCase, State
 from .open_tables import open_tables
 from .tables import CASE_COLUMNS, Tables
 
-DUTY_S = 10.0
+WEBHOOK_LEASE_S = 10.0
 """More than twice the timeout of a webhook call, and the longest delay when a worker dies."""
 _COLUMNS = ", ".join(CASE_COLUMNS)
 _OPEN = "state IN ('waiting', 'taken')"
@@ -46,7 +46,7 @@ _COUNTS = (
     f"SELECT ({_OPEN_CASES}), (SELECT min(made_at) FROM cases WHERE state = 'waiting'), "  # noqa: S608
     "(SELECT min(made_at) FROM cases JOIN outbox ON id = case_id WHERE attempts > 0)"
 )
-_TAKE_DUTY = (
+_TAKE_WEBHOOK_LEASE = (
     "INSERT INTO duty VALUES (1, $1, $2) ON CONFLICT (id) DO UPDATE "
     "SET holder = excluded.holder, until = excluded.until WHERE duty.holder = $1 OR duty.until <= $3"
 )
@@ -153,16 +153,16 @@ class Queue:
         """Return numbers for monitoring the queue."""
         return Counts(*(await self._tables.rows(_COUNTS))[0])
 
-    async def is_on_duty(self, holder: str, *, now: float) -> bool:
+    async def holds_webhook_lease(self, holder: str, *, now: float) -> bool:
         """Return True if this worker calls the webhook. Writes only to take or extend the duty."""
         for found, until in await self._tables.rows("SELECT holder, until FROM duty"):
             if until > now and found != holder:
                 return False
-            if until - now > DUTY_S / 2:
+            if until - now > WEBHOOK_LEASE_S / 2:
                 return True
-        return await self._tables.change((_TAKE_DUTY, (holder, now + DUTY_S, now))) == [1]
+        return await self._tables.change((_TAKE_WEBHOOK_LEASE, (holder, now + WEBHOOK_LEASE_S, now))) == [1]
 
-    async def leave_duty(self, holder: str) -> None:
+    async def release_webhook_lease(self, holder: str) -> None:
         """Release the duty, so that another worker can take it immediately."""
         await self._tables.change(("DELETE FROM duty WHERE holder = $1", (holder,)))
 

@@ -96,11 +96,11 @@ class HandoffService:
             self._metrics.handoffs.add("refused")
             raise Refused(Code.HANDOFF_QUEUE_FULL, headers=[*_DO_NOT_RETRY]) from None
         except Exception as error:  # noqa: BLE001 - after any failure, the answer is in no queue
-            log.event("could not hand over", level=40, error=error, request_id=request.request_id)
+            log.event("hand-off failed", level=40, error=error, request_id=request.request_id)
             self._metrics.handoffs.add("refused")
             raise Refused(Code.HANDOFF_UNAVAILABLE, headers=[*_DO_NOT_RETRY]) from None
         self._metrics.handoffs.add("made")
-        log.event("handed over", handoff_id=case.id, request_id=case.request_id, reasons=list(case.reasons))
+        log.event("hand-off submitted", handoff_id=case.id, request_id=case.request_id, reasons=list(case.reasons))
         self._wake()
         text = self._settings.text(languages, case.id)
         return ReplacementAnswer(case.id, text, request.route.model, request.request_id, case.made_at)
@@ -142,7 +142,7 @@ class HandoffService:
         inspected = attempt.planned.inspected
         request = inspected.admitted.request
         before = await self._vault.load(conversation) if conversation.is_named else {}
-        beside = await self._vault.load(conversation.beside("hand-offs"))
+        beside = await self._vault.load(conversation.related_location("hand-offs"))
         issued = {**_tokens(beside), **before, **attempt.issued}
         issuer = TokenIssuer(
             self._keys.of(conversation.key_version).token,

@@ -79,7 +79,7 @@ class Watch:
         self._task.cancel()
         await asyncio.wait((self._task,))
         with contextlib.suppress(SovctlError):
-            await self._queue.leave_duty(self._holder)
+            await self._queue.release_webhook_lease(self._holder)
         if self._session is not None:
             await self._session.close()
 
@@ -106,7 +106,7 @@ class Watch:
         counts = await self._queue.counts()
         self._metrics.handoffs_open.put(counts.open)
         self.wrong = _wrong(counts, self._settings, now=now)
-        if await self._queue.is_on_duty(self._holder, now=now):
+        if await self._queue.holds_webhook_lease(self._holder, now=now):
             await self._forget(int(now))
             if self._session is not None:
                 due = await self._queue.due(now=now, most=_MAX_CALLS)

@@ -10,10 +10,10 @@ body that has arrived completely is read without `receive` in the same way.
 
 The fields of the cycle are private to uvicorn. Its version is pinned; see tests/gateway/http/test_uvicorn_internals.py.
 
-    received_at_once(receive)             # the body, or None: await receive()
+    body_if_complete(receive)             # the body, or None: await receive()
     body = ClientBody.of(send)        # None if another server runs the application
     body.write(b"data: {}\\n\\n")           # True, or False: await send(...)
-    written_at_once(send, 200, headers, b"{}")  # the same for a whole answer, head and body
+    write_whole_answer(send, 200, headers, b"{}")  # the same for a whole answer, head and body
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class ClientBody:
         return True
 
 
-def received_at_once(receive: Receive) -> bytes | None:
+def body_if_complete(receive: Receive) -> bytes | None:
     """Return the whole request body, once; None if part of it has not arrived yet."""
     cycle = getattr(receive, "__self__", None)
     if not isinstance(cycle, RequestResponseCycle) or cycle.more_body or cycle.disconnected:
@@ -92,7 +92,7 @@ def received_at_once(receive: Receive) -> bytes | None:
     return body
 
 
-def written_at_once(send: Send, status: int, headers: Headers, body: bytes) -> bool:
+def write_whole_answer(send: Send, status: int, headers: Headers, body: bytes) -> bool:
     """Write a whole answer, in a third of the time of two calls of `send`. Return False if it was not written.
 
     Args:

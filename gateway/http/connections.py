@@ -214,7 +214,7 @@ class DeadlineProtocol(HttpToolsProtocol):
         if self._is_over:
             self.transport.abort()  # one second has passed since the error was sent
         elif self._full_since + self.write_timeout_s < now:
-            log.event("client does not read", level=30)
+            log.event("client stalled", level=30)
             self.transport.abort()
         elif self._is_leaving and self._has_idled(now):
             self.transport.abort()

@@ -105,8 +105,8 @@ class Inspector:
             self._find(leaf.text)
             place = leaf.place
             if type(place) is str and "name" in place.lower():
-                self._look_at_name(leaf, body)
-        self._look_at_many(leaves)
+                self._inspect_name(leaf, body)
+        self._inspect_many(leaves)
         for text, question in answers(leaf.text for leaf in leaves.texts if leaf.text not in ORDINARY):
             self._answer(text, question)
         if 0 < len(self._known) <= _MOST_KNOWN:
@@ -145,7 +145,7 @@ class Inspector:
         """Every finding in every text so far."""
         return (finding for findings in (*self._found.values(), *self._people.values()) for finding in findings)
 
-    def _look_at_many(self, leaves: JsonTexts) -> None:
+    def _inspect_many(self, leaves: JsonTexts) -> None:
         """Find what is in numbers and keys, of which a body may hold hundreds of thousands."""
         if leaves.numbers:
             numbers = dict.fromkeys(leaf.text for leaf in leaves.numbers)
@@ -160,7 +160,7 @@ class Inspector:
             suspects = alone.union(self.finder.suspects(key for key in leaves.keys if key not in alone))
             self._in_keys = {key: self.finder.find(key) for key in suspects}
 
-    def _look_at_name(self, leaf: JsonText, body: Mapping[str, Any]) -> None:
+    def _inspect_name(self, leaf: JsonText, body: Mapping[str, Any]) -> None:
         text, path = leaf.text, leaf.path
         if self._surface.is_person(path, body) or (
             (leaf.document is not None or self._surface.is_argument(path))

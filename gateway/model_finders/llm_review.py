@@ -122,5 +122,5 @@ def _findings(view: NormalizedText, names: Iterable[str]) -> list[Finding]:
         Finding(*view.span(start, end), EntityType.PERSON, _SCORE, name_value(view.text[start:end]), LLM_REVIEW_RULE)
         for name in names
         for place in places(view.text, name)
-        for start, end in view.beside_tokens(*place)
+        for start, end in view.words_outside_tokens(*place)
     )

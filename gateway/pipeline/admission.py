@@ -95,7 +95,7 @@ class Admission:
         try:
             return self._quota.take(principal, need) or await self._quota.reserve(principal, need)
         except QuotaUnavailable as error:
-            log.event("no lease to be had", level=40, error=error)
+            log.event("no lease available", level=40, error=error)
             raise Refused(Code.LIMITS_UNAVAILABLE) from None
 
     def _size(self, request: Request) -> tuple[Size, int]:

@@ -142,7 +142,7 @@ class AnswerStream:
                     yield last
                     return
             except AnswerWithheld as withheld:
-                log.event("stream held back", level=30, reason=str(withheld), request_id=request.request_id)
+                log.event("stream withheld", level=30, reason=str(withheld), request_id=request.request_id)
                 self.replacement = await self._withhold(recorder, withheld, self.model_text)
             assert self._ending is not None
             last = b"".join(self._ending.events(self.replacement))
@@ -152,7 +152,7 @@ class AnswerStream:
             yield last
         except (UpstreamFailed, Refused) as error:
             code = error.code if isinstance(error, Refused) else Code.UPSTREAM_FAILED
-            log.event("stream broke off", level=30, reason=str(error), request_id=request.request_id)
+            log.event("stream aborted", level=30, reason=str(error), request_id=request.request_id)
             yield self._broken(code)
         except Exception as error:  # noqa: BLE001 - the response has begun, so `api.app` can no longer send an error
             log.event("internal error", level=40, error=error, request_id=request.request_id)

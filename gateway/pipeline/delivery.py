@@ -14,7 +14,7 @@ from ..audit.audit_log import AuditLog
 from ..domain.errors import Code, Refused, UpstreamFailed
 from ..exchange.attempt import Attempt, AttemptResult
 from ..handoff.service import HandoffService
-from ..quota.need import usage_said
+from ..quota.need import reported_usage
 from ..release.judge import ReleaseCheckRun
 from ..release.verdict import AnswerWithheld
 from ..release.whole import release_whole
@@ -72,7 +72,7 @@ class Delivery:
             data = await answer.read(at_most=self._max_answer_bytes)
             decoded = surface.parsed(data)
             if charge.reservation.accounts and isinstance(decoded, dict):
-                charge.usage = usage_said(decoded.get("usage"))
+                charge.usage = reported_usage(decoded.get("usage"))
             restored = surface.whole(decoded, restoration_of(attempt, self._bounds))
         except UpstreamFailed as error:
             answer.failed(error.cause)

@@ -32,7 +32,7 @@ from ..policy.permissions import Policy
 from ..release.judge import ReleaseChecks
 from ..routing.complexity import complexity_of, shadow_of
 from ..routing.demand import demand_of
-from ..routing.plan import FREE, Bill, candidates_of, plan_route
+from ..routing.plan import NO_COST_LIMITS, CostLimits, candidates_of, plan_route
 from ..settings import GatewaySettings
 from ..surfaces import Surface
 from ..telemetry import log
@@ -214,7 +214,7 @@ class Planner:
             demand,
             clouds=request.permissions.clouds,
             state=self._state,
-            bill=Bill(costs, admitted.max_cost_nano, admitted.budget_nano) if costs else FREE,
+            bill=CostLimits(costs, admitted.max_cost_nano, admitted.budget_nano) if costs else NO_COST_LIMITS,
             deprioritized=self._escalation.deprioritized(request) if self._escalation and route.escalate_on else (),
         )
         shadow = None

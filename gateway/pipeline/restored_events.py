@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..body.sse import END_OF_EVENT, Framer, event
-from ..quota.need import may_tell_usage
+from ..quota.need import may_report_usage
 from ..surfaces import EventStream
 from ..surfaces.answers.answer_json import without_lone_surrogates
 
@@ -42,7 +42,7 @@ class RestoredEvents:
         is_left_out = self._is_left_out
         if (
             self._framer.is_between_events
-            and (is_left_out is None or not may_tell_usage(piece))
+            and (is_left_out is None or not may_report_usage(piece))
             and (known := self._put(piece)) is not None
         ):
             return known
@@ -50,7 +50,7 @@ class RestoredEvents:
             return self.feed(piece[:half]) + self.feed(piece[half:])
         out: list[bytes] = []
         for data in map(without_lone_surrogates, self._framer.feed(piece)):
-            if is_left_out is not None and may_tell_usage(data) and is_left_out(data):
+            if is_left_out is not None and may_report_usage(data) and is_left_out(data):
                 continue
             if (known := self._put(event(data))) is not None:
                 out.append(known)

@@ -37,7 +37,7 @@ class LimitKind:
     """Factor from the unit of the settings to the counted unit."""
 
 
-KINDS = (
+LIMIT_KINDS = (
     LimitKind("requests_per_minute", Unit.REQUESTS, Window.MINUTE),
     LimitKind("tokens_per_minute", Unit.TOKENS, Window.MINUTE),
     LimitKind("tokens_per_day", Unit.TOKENS, Window.DAY),
@@ -60,8 +60,22 @@ class LeaseReturn:
 class Meter:
     """One limit of one principal or team."""
 
-    __slots__ = ("_shut_for", "_shut_until", "balance", "ends_at", "free_at", "is_idle", "kind", "left", "limit",
-                 "owed", "part", "slot", "starts_at", "subject")  # fmt: skip
+    __slots__ = (
+        "_refused_amount",
+        "_refused_until",
+        "balance",
+        "ends_at",
+        "free_at",
+        "is_idle",
+        "kind",
+        "left",
+        "limit",
+        "part",
+        "returns_due",
+        "slot",
+        "starts_at",
+        "subject",
+    )  # fmt: skip
 
     def __init__(self, subject: str, kind: LimitKind, limit: int) -> None:
         self.subject, self.kind, self.limit = subject, kind, limit
@@ -71,11 +85,11 @@ class Meter:
         self.balance = 0
         self.left = limit
         """Amount left in the store, as of its last response."""
-        self.owed: list[LeaseReturn] = []
+        self.returns_due: list[LeaseReturn] = []
         self.is_idle = True
         self.free_at = 0.0
         """Time when the store will have the amount that it refused last."""
-        self._shut_for, self._shut_until = 0, 0.0
+        self._refused_amount, self._refused_until = 0, 0.0
 
     def is_short(self, amount: int, now: float) -> bool:
         """Return True if `amount` cannot be taken now."""
@@ -83,13 +97,13 @@ class Meter:
             self._roll(now)
         return self.balance < amount
 
-    def put_back(self, amount: int, slot: int) -> None:
+    def refund(self, amount: int, slot: int) -> None:
         """Return an amount that was taken in `slot` and not used; negative if more was used."""
         if slot == self.slot and self.balance + amount >= 0:
             self.balance += amount
-            self._shut_until = 0.0
+            self._refused_until = 0.0
         elif amount:
-            self.owed.append(LeaseReturn(self.subject, self.kind.name, slot, amount))
+            self.returns_due.append(LeaseReturn(self.subject, self.kind.name, slot, amount))
 
     def lease(self, amount: int, slot: int, left: int) -> None:
         """Add a lease of `amount` in `slot`, after which the store has `left`."""
@@ -97,24 +111,24 @@ class Meter:
             self.balance += amount
             self.left = left
         elif amount:
-            self.owed.append(LeaseReturn(self.subject, self.kind.name, slot, amount))
+            self.returns_due.append(LeaseReturn(self.subject, self.kind.name, slot, amount))
 
-    def debts(self, *, all_of_it: bool = False) -> list[LeaseReturn]:
+    def lease_returns(self, *, all_of_it: bool = False) -> list[LeaseReturn]:
         """Return leases of past slots, and the current one if it is unused since the last call."""
         if (self.is_idle or all_of_it) and self.balance:
-            self.owed.append(LeaseReturn(self.subject, self.kind.name, self.slot, self.balance))
+            self.returns_due.append(LeaseReturn(self.subject, self.kind.name, self.slot, self.balance))
             self.balance = 0
         self.is_idle = True
-        owed, self.owed = self.owed, []
-        return owed
+        returns_due, self.returns_due = self.returns_due, []
+        return returns_due
 
     def shut(self, amount: int, *, free_at: float, until: float) -> None:
         """Note that the store refused `amount`; it is not asked for as much again before `until`."""
-        self._shut_for, self._shut_until, self.free_at = amount, until, free_at
+        self._refused_amount, self._refused_until, self.free_at = amount, until, free_at
 
-    def is_shut(self, amount: int, now: float) -> bool:
+    def is_refused(self, amount: int, now: float) -> bool:
         """Return True if the store refused as much, and is not asked again yet."""
-        return now < self._shut_until and self._shut_for <= amount and self.balance < amount
+        return now < self._refused_until and self._refused_amount <= amount and self.balance < amount
 
     @property
     def remaining(self) -> int:
@@ -124,8 +138,8 @@ class Meter:
     def _roll(self, now: float) -> None:
         window = self.kind.window
         if self.balance:
-            self.owed.append(LeaseReturn(self.subject, self.kind.name, self.slot, self.balance))
-        self.balance, self.left, self._shut_until = 0, self.limit, 0.0
+            self.returns_due.append(LeaseReturn(self.subject, self.kind.name, self.slot, self.balance))
+        self.balance, self.left, self._refused_until = 0, self.limit, 0.0
         self.slot = window.slot(now)
         self.starts_at, self.ends_at = window.starts(self.slot), window.starts(self.slot + 1)
 
@@ -152,7 +166,7 @@ class Account:
         """Apply new limits. A lease under a changed limit is not returned, because it may exceed the new one."""
         self.limits = limits
         old = {(meter.kind.name, meter.limit): meter for meter in self.meters}
-        wanted = [(kind, getattr(limits, kind.name)) for kind in KINDS]
+        wanted = [(kind, getattr(limits, kind.name)) for kind in LIMIT_KINDS]
         limited = [(kind, int(value * kind.scale)) for kind, value in wanted if value is not None]
         self.meters = tuple(old.get((kind.name, limit)) or Meter(self.subject, kind, limit) for kind, limit in limited)
         self.by_minute = tuple(meter for meter in self.meters if meter.kind.window is Window.MINUTE)
@@ -172,7 +186,7 @@ class Account:
 
     def shut(self, need: Amounts, now: float) -> Meter | None:
         """Return the meter for which the store is not asked again yet; None if all may be asked."""
-        return next((meter for meter in self.meters if meter.is_shut(need[meter.part], now)), None)
+        return next((meter for meter in self.meters if meter.is_refused(need[meter.part], now)), None)
 
     def take(self, need: Amounts, taken: list[tuple[Meter, int, int]]) -> None:
         """Take `need`, and append the meter, slot and amount of each part to `taken`."""
@@ -186,4 +200,6 @@ class Account:
     @property
     def is_unused(self) -> bool:
         """True if it holds no state, so it can be dropped."""
-        return not (self.running or self.held or self.waiting) and not any(m.balance or m.owed for m in self.meters)
+        return not (self.running or self.held or self.waiting) and not any(
+            m.balance or m.returns_due for m in self.meters
+        )

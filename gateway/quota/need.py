@@ -2,7 +2,7 @@
 
 Cost is counted in nano (10^-9 of the currency), so that sums are exact and the price of a token is an integer.
 
-    bounds = most_used(Size(2048, 1, 1), asked=256, max_model_len=8192, settings=quota)
+    bounds = max_usage(Size(2048, 1, 1), asked=256, max_model_len=8192, settings=quota)
     need_of(bounds, prices)
 """
 
@@ -64,7 +64,7 @@ class Nano(NamedTuple):
         return cls(*(math.ceil(round(each * 1000, 6)) for each in per_million))
 
 
-def most_used(size: Size, *, asked: int, max_model_len: int, settings: QuotaSettings) -> tuple[Usage, ...]:
+def max_usage(size: Size, *, asked: int, max_model_len: int, settings: QuotaSettings) -> tuple[Usage, ...]:
     """Return upper bounds of the usage: the longest prompt with the answers that fit, and the longest answers.
 
     A prompt and one answer fit the context together, so at any price one of the two bounds costs most.
@@ -90,7 +90,7 @@ def need_of(bounds: Collection[Usage], prices: Collection[Nano], *, requests: in
     return Amounts(requests, max([bound.tokens for bound in bounds]), cost)
 
 
-def usage_said(said: object) -> Usage | None:
+def reported_usage(said: object) -> Usage | None:
     """Return the usage in the `usage` object of OpenAI's or Anthropic's surfaces; None if it is invalid."""
     if not isinstance(said, dict):
         return None
@@ -103,7 +103,7 @@ def usage_said(said: object) -> Usage | None:
     return Usage(prompt + sum(cached), completion or 0)
 
 
-def may_tell_usage(data: bytes) -> bool:
+def may_report_usage(data: bytes) -> bool:
     """Return False if an event of a stream reports no usage, without parsing its JSON. vLLM's events all have `null`.
 
     Text cannot match, because JSON escapes quotes in strings.
@@ -118,7 +118,7 @@ def usage_in(event: object) -> Usage | None:
         return None
     for place in (event, event.get("response"), event.get("message")):
         if isinstance(place, dict) and isinstance(said := place.get("usage"), dict):
-            return usage_said({"prompt_tokens": 0, **said})
+            return reported_usage({"prompt_tokens": 0, **said})
     return None
 
 

@@ -154,10 +154,10 @@ async def _lease(
     connection: asyncpg.Connection[Any], wants: Sequence[LeaseRequest], owed: Sequence[LeaseReturn]
 ) -> list[Lease]:
     if owed:
-        debts: Counter[tuple[str, str, int]] = Counter()
+        lease_returns: Counter[tuple[str, str, int]] = Counter()
         for each in owed:
-            debts[each.subject, each.kind, each.slot] += each.amount
-        await connection.execute(_GIVE_BACK, *_columns([(*place, amount) for place, amount in debts.items()]))
+            lease_returns[each.subject, each.kind, each.slot] += each.amount
+        await connection.execute(_GIVE_BACK, *_columns([(*place, amount) for place, amount in lease_returns.items()]))
     if not wants:
         return []
     places = [(want.subject, want.kind, want.window.first(want.slot), want.slot) for want in wants]

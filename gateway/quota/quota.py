@@ -190,7 +190,7 @@ class Quota:
         async with self._asking:
             now = self._clock()
             meters = [meter for account in self._accounts.values() for meter in account.meters]
-            await self._pay(store, [], {meter: meter.debts(all_of_it=is_last) for meter in meters})
+            await self._pay(store, [], {meter: meter.lease_returns(all_of_it=is_last) for meter in meters})
             accounts = list(self._accounts.values())
             is_due = not 0 <= now - self._renewed_at < HOLD_S / 3  # also if the clock was set back
             if is_due or any(each.held > each.running for each in accounts):
@@ -208,7 +208,7 @@ class Quota:
             try:
                 await self.flush()
             except QuotaUnavailable as error:
-                log.event("quota store not reached", level=40, error=error)
+                log.event("quota store unavailable", level=40, error=error)
 
     def _accounts_of(self, principal: Principal) -> tuple[Account, ...]:
         limits = self._each_caller if principal.limits is None else principal.limits
@@ -273,7 +273,7 @@ class Quota:
             for meter, amounts in short.items()
             if meter.is_short(sum(amounts), now)
         }
-        leases = await self._pay(store, list(wants.values()), {meter: meter.owed for meter in wants})
+        leases = await self._pay(store, list(wants.values()), {meter: meter.returns_due for meter in wants})
         found = dict(zip(wants, leases, strict=True))
         for meter, lease in found.items():
             meter.lease(lease.amount, wants[meter].slot, meter.limit - sum(lease.slots.values()))
@@ -319,17 +319,17 @@ class Quota:
         waiting.result.set_result(Reservation(waiting.accounts, waiting.need))
 
     async def _pay(
-        self, store: Store, wants: Sequence[LeaseRequest], debts: Mapping[Meter, list[LeaseReturn]]
+        self, store: Store, wants: Sequence[LeaseRequest], lease_returns: Mapping[Meter, list[LeaseReturn]]
     ) -> list[Lease]:
-        """Take leases and return `debts`; after a failure, these are still owed."""
-        for meter in debts:
-            meter.owed = []
-        owed = [debt for each in debts.values() for debt in each]
-        if not wants and not owed:
+        """Take leases and return `lease_returns`; after a failure, these are still returns_due."""
+        for meter in lease_returns:
+            meter.returns_due = []
+        returns_due = [debt for each in lease_returns.values() for debt in each]
+        if not wants and not returns_due:
             return []
         try:
-            return await store.lease(wants, owed)
+            return await store.lease(wants, returns_due)
         except BaseException:
-            for meter, each in debts.items():
-                meter.owed += each
+            for meter, each in lease_returns.items():
+                meter.returns_due += each
             raise

@@ -61,9 +61,9 @@ class Reservation:
             return
         for meter, slot, amount in taken:
             if meter.kind.unit is Unit.TOKENS:
-                meter.put_back(amount - usage.tokens, slot)
+                meter.refund(amount - usage.tokens, slot)
             elif meter.kind.unit is Unit.COST and price is not None:
-                meter.put_back(amount - usage.cost(price), slot)
+                meter.refund(amount - usage.cost(price), slot)
 
     def release(self) -> None:
         """Return all tokens and the cost, because no upstream was asked. The request itself still counts."""

@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping
 
 from ..settings import GatewaySettings
-from .need import NANO, Nano, most_used, need_of
+from .need import NANO, Nano, max_usage, need_of
 from .size import Size
 
 
@@ -35,14 +35,14 @@ class Tariff:
 
     def tokens(self, model: str, size: Size, *, asked: int) -> int:
         """Return the most tokens that a request can use, on the route's model with the longest context."""
-        bounds = most_used(size, asked=asked, max_model_len=self._longest[model], settings=self._settings)
+        bounds = max_usage(size, asked=asked, max_model_len=self._longest[model], settings=self._settings)
         return need_of(bounds, ()).tokens
 
     def costs(self, model: str, size: Size, *, asked: int) -> Mapping[str, int]:
         """Return the highest cost of a request by upstream of its route, in nano; empty without prices."""
         costs = {}
         for max_model_len, priced in self._priced[model].items():
-            bounds = most_used(size, asked=asked, max_model_len=max_model_len, settings=self._settings)
+            bounds = max_usage(size, asked=asked, max_model_len=max_model_len, settings=self._settings)
             for name, price in priced:
                 costs[name] = max([bound.cost(price) for bound in bounds])
         return costs

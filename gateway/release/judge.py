@@ -1,8 +1,8 @@
 """Runs the release checks of one answer: selects the checks for each of its strings, and returns the text to release.
 
 `ReleaseChecks` is created once per route when settings are applied, `ReleaseCheckRun` once per answer. A string is
-judged sentence by sentence while it grows (`Growing`), or as a whole; JSON only as a whole. A check that raises has the
-verdict UNKNOWN.
+judged sentence by sentence while it grows (`GrowingDocument`), or as a whole; JSON only as a whole. A check that raises
+has the verdict UNKNOWN.
 
     run = checks.judge(body, found, texts, may_see=True)
     run.whole("It costs 4 %. [1]", Voice.PROSE)      # the text to release, or AnswerWithheld
@@ -102,14 +102,14 @@ class ReleaseCheckRun:
         self._known = known
         self._asked = asked
 
-    def growing(self, voice: Voice, *, tool: Callable[[], str | None] = lambda: None) -> Growing:
+    def growing(self, voice: Voice, *, tool: Callable[[], str | None] = lambda: None) -> GrowingDocument:
         """Return the judge of a string that grows.
 
         Args:
             tool: returns the name of the tool whose arguments the string holds; called once they are complete.
         """
         is_document = voice is Voice.JSON or (voice is Voice.PROSE and self._asked.answer is not None)
-        return Growing(self, voice, tool) if not is_document else Document(self, voice, tool)
+        return GrowingDocument(self, voice, tool) if not is_document else Document(self, voice, tool)
 
     def whole(self, text: str, voice: Voice, *, tool: str | None = None) -> str:
         """Return the text to release for a complete string.
@@ -242,7 +242,7 @@ class ReleaseCheckRun:
         return next((name for name, check in zip(names, made, strict=True) if check is not None), forbidden.CHECK)
 
     def _prose(self, text: str, voice: Voice) -> str:
-        growing = Growing(self, voice, lambda: None)
+        growing = GrowingDocument(self, voice, lambda: None)
         return "".join(released for _, released in (*growing.feed(text), *growing.flush()))
 
     def _phrases(self, before: str, text: str) -> list[Outcome]:
@@ -260,7 +260,7 @@ class ReleaseCheckRun:
             self.verdicts.add(outcome)
 
 
-class Growing:
+class GrowingDocument:
     """Judges a string sentence by sentence, while it grows."""
 
     def __init__(self, judge: ReleaseCheckRun, voice: Voice, tool: Callable[[], str | None]) -> None:
@@ -307,7 +307,7 @@ class Growing:
 _LONGEST_BEFORE = 512  # characters of earlier text that checks read
 
 
-class Document(Growing):
+class Document(GrowingDocument):
     """Judges a JSON document once it is complete."""
 
     def __init__(self, judge: ReleaseCheckRun, voice: Voice, tool: Callable[[], str | None]) -> None:

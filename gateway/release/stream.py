@@ -24,7 +24,7 @@ import orjson
 
 from ..surfaces import Surface
 from ..surfaces.answers.model_strings import Channel, ModelString
-from .judge import Growing, ReleaseCheckRun, Unit
+from .judge import GrowingDocument, ReleaseCheckRun, Unit
 from .model_text import ModelText
 from .verdict import AnswerWithheld
 from .whole import without
@@ -61,7 +61,7 @@ class _Piece:
 class _Growth:
     """A string that grows."""
 
-    growing: Growing
+    growing: GrowingDocument
     pieces: deque[_Piece] = field(default_factory=deque)
 
 

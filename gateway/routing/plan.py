@@ -46,7 +46,7 @@ class Candidate:
     """None if unknown; the upstream is then tried."""
     max_model_len: int
 
-    def cannot(self, demand: Demand) -> str | None:
+    def exclusion_reason(self, demand: Demand) -> str | None:
         """Return the reason why it cannot serve a request; None if it can."""
         if demand.family not in self.surfaces:
             return "surface"
@@ -64,7 +64,7 @@ class Candidates:
     """`pool` or `cloud`; None unless the route has both."""
 
 
-class Bill(NamedTuple):
+class CostLimits(NamedTuple):
     """Limits of a request's cost, in nano."""
 
     costs: Mapping[str, int] = MappingProxyType({})
@@ -82,7 +82,7 @@ class Bill(NamedTuple):
         return "budget" if self.budget is not None and cost > self.budget else None
 
 
-FREE = Bill()
+NO_COST_LIMITS = CostLimits()
 
 
 class Plan(NamedTuple):
@@ -124,7 +124,7 @@ def plan_route(
     *,
     clouds: Collection[str],
     state: Callable[[str], State],
-    bill: Bill = FREE,
+    bill: CostLimits = NO_COST_LIMITS,
     deprioritized: Collection[str] = (),
 ) -> Plan:
     """Return the upstreams to try for a request.
@@ -151,7 +151,7 @@ def plan_route(
         elif candidate.name not in clouds:
             reasons.append(f"jurisdiction:{candidate.name}")
             continue
-        why = candidate.cannot(demand)
+        why = candidate.exclusion_reason(demand)
         if why is None and bill.costs and (why := bill.over_budget(candidate.name)) is not None:
             is_expensive = True
         if why is None:

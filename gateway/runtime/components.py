@@ -147,7 +147,7 @@ class Components:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AppContext]:
         """Open files and connections; close them in reverse order. Errors are stored in `failure`."""
-        asyncio.get_running_loop().set_exception_handler(_log_stray_error)
+        asyncio.get_running_loop().set_exception_handler(_log_unhandled_error)
         async with AsyncExitStack() as stack:
             try:
                 context = await self._open(stack)
@@ -378,7 +378,7 @@ async def _purge(vault: Vault) -> None:
             if purged := await vault.purge_expired():
                 log.event("vault purged", conversations=purged)
             if await vault.renew_keys():
-                log.event("vault began a new wrapping key")
+                log.event("vault created a wrapping key")
         except SovctlError as error:
             log.event("vault purge failed", level=40, error=error)
 
@@ -392,6 +392,6 @@ async def _record_erasures(vault: Vault, audit: AuditLog) -> None:
                 log.event("erasures recorded", erasures=count)
 
 
-def _log_stray_error(_loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+def _log_unhandled_error(_loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
     error = context.get("exception")
-    log.event("stray error", level=40, error=error if isinstance(error, BaseException) else None)
+    log.event("unhandled error", level=40, error=error if isinstance(error, BaseException) else None)

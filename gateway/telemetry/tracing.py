@@ -220,7 +220,7 @@ def _sending(settings: TracingSettings) -> SpanExporter:
             now = time.monotonic()
             if result is not SpanExportResult.SUCCESS and now - self._said_at >= _SAY_EVERY_S:
                 self._said_at = now
-                log.event("traces not taken by the collector", level=30, spans=len(spans))
+                log.event("traces rejected by the collector", level=30, spans=len(spans))
             return result
 
         def shutdown(self) -> None:

@@ -97,7 +97,7 @@ def tokenize_body(
     finally:
         leaves.undo()
     if rewritten:
-        _look_again(rewritten, inspector.finder, permissions)
+        _scan_output(rewritten, inspector.finder, permissions)
         values = [(token[: -ID_CHARACTERS - 1], surface) for token, surface in issued.items()]
         values += masked
         rare = _rare(data) if len(values) > _FEW else None
@@ -119,7 +119,7 @@ def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[
     return found, masks
 
 
-def _look_again(rewritten: Sequence[Replaced], finder: CachedFinder, permissions: Permissions) -> None:
+def _scan_output(rewritten: Sequence[Replaced], finder: CachedFinder, permissions: Permissions) -> None:
     pieces = [(replaced.places, first, text) for replaced in rewritten for first, text in _seams(replaced)]
     if finder.are_clean([text for _, _, text in pieces]):
         return

@@ -33,7 +33,7 @@ class Conversation(NamedTuple):
     key_version: int = 1
     """Version of the token key that computed `key` and issues its tokens."""
 
-    def beside(self, purpose: str) -> Conversation:
+    def related_location(self, purpose: str) -> Conversation:
         """Return a separate vault location for data related to this conversation; it is erased together with it."""
         key = hashlib.sha256(f"sovctl beside v1\0{purpose}\0{self.key}".encode()).hexdigest()
         return Conversation(self.tenant, key, True, self.key_version)

@@ -375,7 +375,7 @@ class Upstream:
         for number in outliers([server.latencies_s for server in asked])[: max(0, most)]:
             asked[number].ejected_until_s = now_s + EJECTED_S
             asked[number].latencies_s.clear()
-            log.event("server far slower than its peers", level=30, upstream=self.name, server=number)
+            log.event("slow server ejected", level=30, upstream=self.name, server=number)
 
 
 def _rejected(server: Server, answer: Answer, why: Rejection) -> UpstreamRejected:

@@ -83,7 +83,7 @@ class Eraser:
             key: 64 hex digits.
         """
         conversation = Conversation("", key, True)
-        places = (conversation, conversation.beside("hand-offs"))
+        places = (conversation, conversation.related_location("hand-offs"))
         return Scope("conversation", bytes.fromhex(key), tuple(bytes.fromhex(each.key) for each in places))
 
     def tenant(self, name: str) -> Scope:
@@ -148,11 +148,11 @@ class Eraser:
                 if not redactions:
                     return
                 key = self._keys.current
-                misfits = await self._store.erasures.redact(redactions, wrapping_key=key, erasure_id=erasure_id)
+                conflicts = await self._store.erasures.redact(redactions, wrapping_key=key, erasure_id=erasure_id)
             except (WrappingKeyRetired, WrappingKeyGone):
                 await self._keys.refresh()
             else:
-                conversations = sorted(misfits)
+                conversations = sorted(conflicts)
         raise VaultFailed(
             f"a conversation could not be changed in {_MAX_ATTEMPTS} attempts, because other processes changed it",
             where=self._store.where,

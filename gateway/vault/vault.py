@@ -12,16 +12,16 @@ from sovctl.support.stall_timeout import DISK_TIMEOUT_S
 from ..storage.store_timeout import store_stall_timeout
 from ..tokens.conversation import Conversation
 from .commit_queue import CommitQueue
+from .conversation_cache import ConversationCache
 from .database.erasures import Erasure
 from .database.store import Store
 from .encryption.blind_index import BlindIndex
 from .encryption.keks import Kek
 from .erasing import TOMBSTONE_S, Eraser
-from .known import Known
-from .reading import Question, Reader
+from .reading import Reader, ReadRequest
 from .rotation import Rotation, rotate
 from .wrapping import VaultKeys
-from .writing import Subjects, Wish, Writer
+from .writing import Subjects, Writer, WriteRequest
 
 _PURGED_AT_ONCE = 256  # conversations in one transaction, about 5 ms; requests are served in between
 
@@ -35,17 +35,17 @@ class Vault:
         self._store = store
         self._keys = keys
         self._clock = clock
-        self._known = Known()
+        self._cache = ConversationCache()
         index = BlindIndex(keys.index_key)
-        reader = Reader(store, keys, index, self._known, self._now)
-        writer = Writer(store, keys, index, self._known, reader, ttl_s=ttl_s, now=self._now)
-        self._reads: CommitQueue[Question] = CommitQueue(
-            reader.answer, name="vault reads", stall_timeout=store_stall_timeout("vault", disk_timeout_s)
+        reader = Reader(store, keys, index, self._cache, self._now)
+        writer = Writer(store, keys, index, self._cache, reader, ttl_s=ttl_s, now=self._now)
+        self._reads: CommitQueue[ReadRequest] = CommitQueue(
+            reader.read_batch, name="vault reads", stall_timeout=store_stall_timeout("vault", disk_timeout_s)
         )
-        self._writes: CommitQueue[Wish] = CommitQueue(
-            writer.fulfil, name="vault writes", stall_timeout=store_stall_timeout("vault", disk_timeout_s)
+        self._writes: CommitQueue[WriteRequest] = CommitQueue(
+            writer.write_batch, name="vault writes", stall_timeout=store_stall_timeout("vault", disk_timeout_s)
         )
-        self.eraser = Eraser(store, keys, index, now=self._now, forget=self._known.drop)
+        self.eraser = Eraser(store, keys, index, now=self._now, forget=self._cache.drop)
         """Destroys keys permanently; each erasure has a record."""
 
     @classmethod
@@ -80,7 +80,7 @@ class Vault:
 
     def generation(self, conversation: Conversation) -> int:
         """Return the generation for new tokens of the conversation, from this process's cache; `store` verifies it."""
-        entry = self._known.get(bytes.fromhex(conversation.key))
+        entry = self._cache.get(bytes.fromhex(conversation.key))
         return entry.generation if entry else 0
 
     def store(
@@ -103,7 +103,7 @@ class Vault:
             Superseded: the conversation was erased since then; issue the tokens again.
             VaultFailed: the values are not durable, or their state is unknown. Do not send the tokens.
         """
-        return self._writes.put(Wish(conversation, issued, subjects or {}, generation))
+        return self._writes.put(WriteRequest(conversation, issued, subjects or {}, generation))
 
     async def load(self, conversation: Conversation) -> dict[str, str]:
         """Return the values of the conversation's tokens; empty if it expired, was erased or does not exist.
@@ -111,7 +111,7 @@ class Vault:
         Raises:
             VaultFailed: it is unreadable or was altered.
         """
-        values: dict[str, str] = await self._reads.put(Question(conversation))
+        values: dict[str, str] = await self._reads.put(ReadRequest(conversation))
         return values
 
     async def living(self, conversations: Sequence[Conversation]) -> Conversation | None:
@@ -123,11 +123,11 @@ class Vault:
         """
         if self._goes_on(conversations[0]):
             return conversations[0]
-        await asyncio.gather(*(self._reads.put(Question(each)) for each in conversations))
+        await asyncio.gather(*(self._reads.put(ReadRequest(each)) for each in conversations))
         return next((each for each in conversations if self._goes_on(each)), None)
 
     def _goes_on(self, conversation: Conversation) -> bool:
-        entry = self._known.get(bytes.fromhex(conversation.key))
+        entry = self._cache.get(bytes.fromhex(conversation.key))
         return entry is not None and entry.is_active(self._now())
 
     async def drop(self, conversation: Conversation) -> int:
@@ -137,7 +137,7 @@ class Vault:
             keys, until=self._now() + TOMBSTONE_S, erasure_id=None
         )
         for key in keys:
-            self._known.drop(key)
+            self._cache.drop(key)
         await self._store.forget_copies()
         return destroyed
 

@@ -1,7 +1,7 @@
 """Writes the values that requests issued, many requests in one transaction, without repeating known values.
 
-The cache of this process (`known`) determines what to write. The store returns the conversations that differ from the
-cache, because another process wrote or erased there. These are read and tried again.
+The cache of this process (`conversation_cache`) determines what to write. The store returns the conversations that
+differ from the cache, because another process wrote or erased there. These are read and tried again.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Callable, Collection, Mapping
 from sovctl.support.random_bytes import random_bytes
 
 from ..tokens.conversation import Conversation
+from .conversation_cache import ConversationCache, Entry
 from .database.rows import ConversationRestart, ConversationUpdate, Row
 from .database.store import Batch, Store
 from .encryption.blind_index import BlindIndex
 from .encryption.errors import Superseded, VaultFailed, WrappingKeyRetired
 from .encryption.sealing import Place, entropy_bytes, seal
-from .known import Entry, Known
 from .reading import Reader
 from .wrapping import VaultKeys
 
@@ -29,7 +29,7 @@ _MAX_ATTEMPTS = 8  # an attempt fails if another process writes to the same conv
 _EXTEND_AFTER = 1 / 16
 
 
-class Wish:
+class WriteRequest:
     """A request to store values, with its future."""
 
     __slots__ = ("conversation", "future", "generation", "issued", "key_version", "subjects", "tenant")
@@ -45,7 +45,7 @@ class Wish:
         self.generation = generation
         self.future: asyncio.Future[None]
 
-    def settle(self, error: VaultFailed | None = None) -> None:
+    def finish(self, error: VaultFailed | None = None) -> None:
         """Set the result or the exception, unless the caller cancelled."""
         if self.future.done():
             return
@@ -55,10 +55,10 @@ class Wish:
             self.future.set_exception(error)
 
 
-class _Intent:
-    """The combined wishes for one conversation."""
+class _ConversationWrite:
+    """The combined requests for one conversation."""
 
-    __slots__ = ("begins", "entry", "expires_at", "fresh", "key_version", "subjects", "tenant", "wishes")
+    __slots__ = ("begins", "entry", "expires_at", "fresh", "key_version", "requests", "subjects", "tenant")
 
     def __init__(self, entry: Entry | None, tenant: str, key_version: int) -> None:
         self.entry = entry
@@ -68,7 +68,7 @@ class _Intent:
         self.expires_at: int | None = None  # the new expiry, if it is renewed
         self.fresh: dict[str, str] = {}
         self.subjects: dict[str, Collection[str]] = {}
-        self.wishes: list[Wish] = []
+        self.requests: list[WriteRequest] = []
 
 
 class Writer:
@@ -79,7 +79,7 @@ class Writer:
         store: Store,
         keys: VaultKeys,
         index: BlindIndex,
-        known: Known,
+        cache: ConversationCache,
         reader: Reader,
         *,
         ttl_s: int,
@@ -88,120 +88,122 @@ class Writer:
         self._store = store
         self._keys = keys
         self._index = index
-        self._known = known
+        self._cache = cache
         self._reader = reader
         self._ttl_s = ttl_s
         self._now = now
 
-    async def fulfil(self, wishes: list[Wish]) -> None:
-        """Set a result on every wish.
+    async def write_batch(self, requests: list[WriteRequest]) -> None:
+        """Set a result on every request.
 
         Raises:
-            VaultFailed: for all wishes without a result.
+            VaultFailed: for all requests without a result.
         """
         for attempt in range(_MAX_ATTEMPTS):
             now = self._now()
-            intents = self._intents(wishes, now, has_looked=attempt > 0)
+            writes = self._conversation_writes(requests, now, has_read=attempt > 0)
             try:
-                misfits = await self._store.write(self._batch(intents, now)) if intents else set()
+                conflicts = await self._store.write(self._batch(writes, now)) if writes else set()
             except WrappingKeyRetired:
                 await self._keys.refresh()
                 continue
             except BaseException:
-                for conversation in intents:
-                    self._known.drop(conversation)  # it is unknown which rows reached the disk
+                for conversation in writes:
+                    self._cache.drop(conversation)  # it is unknown which rows reached the disk
                 raise
-            for conversation, intent in intents.items():
-                if conversation not in misfits:
-                    self._keep(conversation, intent)
-            wishes = [wish for wish in wishes if not wish.future.done()]
-            if not wishes:
+            for conversation, write in writes.items():
+                if conversation not in conflicts:
+                    self._keep(conversation, write)
+            requests = [request for request in requests if not request.future.done()]
+            if not requests:
                 return
-            found = await self._reader.look({wish.conversation: wish.tenant for wish in wishes})
-            for wish in wishes:
-                holding = found[wish.conversation]
+            found = await self._reader.read({request.conversation: request.tenant for request in requests})
+            for request in requests:
+                holding = found[request.conversation]
                 if isinstance(holding, VaultFailed):
-                    wish.settle(holding)
+                    request.finish(holding)
         raise VaultFailed(
             f"a conversation could not be written in {_MAX_ATTEMPTS} attempts, because other processes changed it",
             where=self._store.where,
         )
 
-    def _intents(self, wishes: list[Wish], now: int, *, has_looked: bool) -> dict[bytes, _Intent]:
-        """Return the changes by conversation. Wishes that cannot be fulfilled get an exception."""
-        intents: dict[bytes, _Intent] = {}
-        for wish in wishes:
-            intent = intents.get(wish.conversation)
-            if intent is None:
-                intent = _Intent(self._known.get(wish.conversation), wish.tenant, wish.key_version)
-            entry = intent.entry
+    def _conversation_writes(
+        self, requests: list[WriteRequest], now: int, *, has_read: bool
+    ) -> dict[bytes, _ConversationWrite]:
+        """Return the changes by conversation. Requests that cannot be fulfilled get an exception."""
+        writes: dict[bytes, _ConversationWrite] = {}
+        for request in requests:
+            write = writes.get(request.conversation)
+            if write is None:
+                write = _ConversationWrite(self._cache.get(request.conversation), request.tenant, request.key_version)
+            entry = write.entry
             generation = entry.generation if entry is not None else 0
-            if wish.generation != generation:
-                if entry is not None or has_looked:
-                    wish.settle(Superseded(generation))
+            if request.generation != generation:
+                if entry is not None or has_read:
+                    request.finish(Superseded(generation))
                 continue  # only this process's cache may lack the conversation
             seen = entry.seen if entry is not None and entry.is_active(now) else {}
-            fresh: Mapping[str, str] | None = wish.issued
-            if seen or intent.fresh:
-                fresh = _unseen(wish.issued, seen, intent.fresh)
+            fresh: Mapping[str, str] | None = request.issued
+            if seen or write.fresh:
+                fresh = _unseen(request.issued, seen, write.fresh)
             if fresh is None:
-                wish.settle(VaultFailed("a token already has another value"))
+                request.finish(VaultFailed("a token already has another value"))
                 continue
-            intent.fresh |= fresh
-            intent.subjects |= wish.subjects
-            intent.wishes.append(wish)
-            intents[wish.conversation] = intent
-        return intents
+            write.fresh |= fresh
+            write.subjects |= request.subjects
+            write.requests.append(request)
+            writes[request.conversation] = write
+        return writes
 
-    def _batch(self, intents: Mapping[bytes, _Intent], now: int) -> Batch:
+    def _batch(self, writes: Mapping[bytes, _ConversationWrite], now: int) -> Batch:
         batch = Batch(self._keys.current, now)
         until, extend_before = now + self._ttl_s, now + self._ttl_s * (1 - _EXTEND_AFTER)
-        for conversation, intent in intents.items():
-            entry = intent.entry
+        for conversation, write in writes.items():
+            entry = write.entry
             if entry is not None and entry.is_active(now):
-                intent.expires_at = until if intent.fresh or entry.expires_at < extend_before else None
-                row = self._row(conversation, intent, entry.pieces, entry.generation, until) if intent.fresh else None
-                batch.grow.append(ConversationUpdate(conversation, entry.generation, intent.expires_at, row))
+                write.expires_at = until if write.fresh or entry.expires_at < extend_before else None
+                row = self._row(conversation, write, entry.pieces, entry.generation, until) if write.fresh else None
+                batch.grow.append(ConversationUpdate(conversation, entry.generation, write.expires_at, row))
                 continue
-            intent.begins, intent.expires_at = True, until
+            write.begins, write.expires_at = True, until
             if entry is None:
-                batch.begin.append(self._row(conversation, intent, 0, 0, until))
+                batch.begin.append(self._row(conversation, write, 0, 0, until))
             else:
-                row = self._row(conversation, intent, 0, entry.generation, until)
+                row = self._row(conversation, write, 0, entry.generation, until)
                 batch.revive.append(ConversationRestart(row, entry.generation, entry.expires_at))
         return batch
 
-    def _row(self, conversation: bytes, intent: _Intent, seq: int, generation: int, expires_at: int) -> Row:
-        tenant = self._index.tenant(intent.tenant)
+    def _row(self, conversation: bytes, write: _ConversationWrite, seq: int, generation: int, expires_at: int) -> Row:
+        tenant = self._index.tenant(write.tenant)
         subjects = {
             token: self._index.subjects(tenant, about)
-            for token, about in intent.subjects.items()
-            if token in intent.fresh
+            for token, about in write.subjects.items()
+            if token in write.fresh
         }
         key_id = self._keys.current
         piece = seal(
-            intent.fresh,
+            write.fresh,
             subjects,
             place=Place(tenant, conversation, seq),
             wrapping=self._keys.ciphers[key_id],
-            entropy=random_bytes(entropy_bytes(len(intent.fresh))),
+            entropy=random_bytes(entropy_bytes(len(write.fresh))),
         )
-        return Row(conversation, seq, tenant, intent.key_version, generation, expires_at, key_id, *piece)
+        return Row(conversation, seq, tenant, write.key_version, generation, expires_at, key_id, *piece)
 
-    def _keep(self, conversation: bytes, intent: _Intent) -> None:
+    def _keep(self, conversation: bytes, write: _ConversationWrite) -> None:
         """Update the cache and set the results."""
-        entry = intent.entry
-        if intent.begins:
-            entry = Entry(entry.generation if entry else 0, intent.expires_at or 0, is_living=True, pieces=1)
+        entry = write.entry
+        if write.begins:
+            entry = Entry(entry.generation if entry else 0, write.expires_at or 0, is_living=True, pieces=1)
         else:
             assert entry is not None
-            entry.pieces += bool(intent.fresh)
-            entry.expires_at = intent.expires_at or entry.expires_at
-        for token, value in intent.fresh.items():
+            entry.pieces += bool(write.fresh)
+            entry.expires_at = write.expires_at or entry.expires_at
+        for token, value in write.fresh.items():
             entry.seen[token] = hash(value)
-        self._known.put(conversation, entry)
-        for wish in intent.wishes:
-            wish.settle()
+        self._cache.put(conversation, entry)
+        for request in write.requests:
+            request.finish()
 
 
 def _unseen(issued: Mapping[str, str], seen: Mapping[str, int], fresh: Mapping[str, str]) -> dict[str, str] | None:

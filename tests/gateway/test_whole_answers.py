@@ -8,7 +8,7 @@ from typing import Any
 
 import uvicorn
 
-from sovctl.gateway.http.client_body import ClientBody, written_at_once
+from sovctl.gateway.http.client_body import ClientBody, write_whole_answer
 from sovctl.gateway.http.connections import DeadlineProtocol, protocol_class
 from sovctl.gateway.settings import Listen
 
@@ -34,7 +34,7 @@ class Both:
         if how == "broken":
             headers.append((b"x-name", b"two\r\nlines: 1"))
         if how != "by-messages":
-            self.at_once.append(written_at_once(send, status, headers, body))
+            self.at_once.append(write_whole_answer(send, status, headers, body))
         if how == "by-messages" or not self.at_once[-1]:
             await send({"type": "http.response.start", "status": status, "headers": headers})
             await send({"type": "http.response.body", "body": body})

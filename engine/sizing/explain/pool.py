@@ -27,7 +27,7 @@ from ..pool.pool import PoolSizing
 from ..pool.server import Server
 from .replicas import growth, replicas, start
 from .step import Step, both_units, seconds
-from .times import apart, at_the_limit, one_request
+from .times import at_the_limit, disaggregated_prefill, one_request
 
 
 def explain(sized: PoolSizing) -> Iterator[Step]:
@@ -49,7 +49,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
     yield _layouts(sized, demand)
     yield one_request(sized.performance, demand)
     yield at_the_limit(f"{sized.provenance}: {sized.provenance_words}", sized.performance, sized.limit, demand)
-    yield from apart(sized, sized.performance, sized.limit, demand)
+    yield from disaggregated_prefill(sized, sized.performance, sized.limit, demand)
     if sized.need is None:
         return
     yield _in_flight(sized, sized.performance, sized.limit, demand)
@@ -293,7 +293,7 @@ def _encoder(server: Server) -> Step:
         "KV cache",
         "an encoder processes a text in one step and needs no KV cache",
         (f"max_num_seqs {server.max_num_seqs:,}",),
-        f"{server.sessions(server.max_model_len):,.0f} concurrent texts",
+        f"{server.max_concurrency(server.max_model_len):,.0f} concurrent texts",
     )
 
 
@@ -302,20 +302,20 @@ def _sessions(server: Server, demand: PoolDemand | None) -> Step:
     if demand is not None:
         context = demand.input_tokens + (demand.output_tokens if server.is_generative else 0)
         rows.append(
-            f"average call of {context:,.0f} tokens: {both_units(server.session_bytes(context))} per GPU, "
-            f"{server.sessions(context):,.1f} concurrent"
+            f"average call of {context:,.0f} tokens: {both_units(server.sequence_bytes(context))} per GPU, "
+            f"{server.max_concurrency(context):,.1f} concurrent"
         )
     full = server.max_model_len
     rows.append(
-        f"max_model_len {full:,} tokens: {both_units(server.session_bytes(full))} per GPU, "
-        f"{server.sessions(full):,.1f} concurrent"
+        f"max_model_len {full:,} tokens: {both_units(server.sequence_bytes(full))} per GPU, "
+        f"{server.max_concurrency(full):,.1f} concurrent"
     )
-    optimistic = server.sessions(full, Edge.OPTIMISTIC)
+    optimistic = server.max_concurrency(full, Edge.OPTIMISTIC)
     return Step(
-        "concurrent sessions of one replica",
+        "concurrent sequences of one replica",
         server.kv_cache.formula,
         tuple(rows),
-        f"{server.sessions(full):,.1f} of full length; {optimistic:,.1f} at the optimistic edge",
+        f"{server.max_concurrency(full):,.1f} of full length; {optimistic:,.1f} at the optimistic edge",
     )
 
 

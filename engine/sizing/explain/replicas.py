@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from ..demand.reserve import lost
 from ..pool.autoscaler import load_s, node_weights
-from ..pool.growth import growth_of, lasts
+from ..pool.growth import growth_of, last_sufficient_year
 from ..pool.pool import PoolSizing
 from ..pool.server import Server
 from .step import Step, both_units, seconds
@@ -20,7 +20,7 @@ def growth(sized: PoolSizing) -> Iterator[Step]:
     years, reserve = growth_of(sized), sized.case.reserve
     if not years:
         return
-    last = lasts(years, has=sized.case.pool.replicas)
+    last = last_sufficient_year(years, has=sized.case.pool.replicas)
     yield Step(
         "growth",
         "today's users x (1 + growth) ^ years; each year is sized as above",

@@ -85,7 +85,9 @@ def _or_none(limit_s: float | None) -> str:
     return "none" if limit_s is None else seconds(limit_s)
 
 
-def apart(sized: PoolSizing, performance: Performance, limit: Limit, demand: PoolDemand) -> Iterator[Step]:
+def disaggregated_prefill(
+    sized: PoolSizing, performance: Performance, limit: Limit, demand: PoolDemand
+) -> Iterator[Step]:
     """Yield the estimate of disaggregated prefill, if the fabric of the platform is known."""
     figure = sized.case.platform.checks.compute_nic_gbit_s
     if sized.server is None or figure is None or not isinstance(figure.value, int | float):

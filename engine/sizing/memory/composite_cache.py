@@ -5,9 +5,9 @@
 - An encoder-decoder (Whisper) stores the encoder's output, which has a fixed length, and the decoder's tokens.
 
 vLLM uses pages of several sizes for such layers. Their padding is not modelled, and no published start-up log was found
-to compare with. The number of sessions is therefore an upper bound.
+to compare with. The number of sequences is therefore an upper bound.
 
-    compressed_cache(load_models()["deepseek-v4-pro"]).session_bytes(1 << 20) / GIB     # 9.62, as published by vLLM
+    compressed_cache(load_models()["deepseek-v4-pro"]).sequence_bytes(1 << 20) / GIB     # 9.62, as published by vLLM
 
 Source of the layout and of 9.62 GiB for a session of 1,048,576 tokens in bf16: the vLLM team, "DeepSeek V4 in vLLM:
 Efficient Long-context Attention", 2026-04-24 (read 2026-11-22); 584 and 132 bytes an entry in FP8: vLLM 0.32.0.
@@ -38,10 +38,10 @@ class CompositeCache(KvCache):
 
     @property
     def formula(self) -> str:
-        """Formula for the number of sessions, as text."""
+        """Formula for the number of sequences, as text."""
         return f"KV cache / bytes of one session, in blocks of {self.block} tokens; padding of pages is not modelled"
 
-    def session_bytes(
+    def sequence_bytes(
         self,
         tokens: int,
         *,
@@ -61,7 +61,7 @@ class CompositeCache(KvCache):
             )
         )
 
-    def sessions(
+    def max_concurrency(
         self,
         available_bytes: float,
         tokens: int,
@@ -72,8 +72,8 @@ class CompositeCache(KvCache):
         kv_cache_dtype_bytes: float = 2,
         has_hybrid_allocator: bool = True,  # noqa: ARG002 - signature of KvCache
     ) -> float:
-        """Return the upper bound of sessions of `tokens` that fit into `available_bytes` on each rank."""
-        return available_bytes / self.session_bytes(
+        """Return the upper bound of sequences of `tokens` that fit into `available_bytes` on each rank."""
+        return available_bytes / self.sequence_bytes(
             tokens,
             tensor_parallel_size=tensor_parallel_size,
             pipeline_parallel_size=pipeline_parallel_size,

@@ -98,10 +98,10 @@ class KvCache:
 
     @property
     def formula(self) -> str:
-        """Formula for the number of sessions, as text."""
+        """Formula for the number of sequences, as text."""
         return f"blocks of {BLOCK_TOKENS} tokens that fit / blocks of one session"
 
-    def session_bytes(
+    def sequence_bytes(
         self,
         tokens: int,
         *,
@@ -151,7 +151,7 @@ class KvCache:
             if group.span is AttentionSpan.FULL
         )
 
-    def sessions(
+    def max_concurrency(
         self,
         available_bytes: float,
         tokens: int,
@@ -162,7 +162,7 @@ class KvCache:
         kv_cache_dtype_bytes: float = 2,
         has_hybrid_allocator: bool = True,
     ) -> float:
-        """Return the sessions of `tokens` that fit into `available_bytes` on each rank; inf without a cache.
+        """Return the sequences of `tokens` that fit into `available_bytes` on each rank; inf without a cache.
 
         Same arithmetic as vLLM's "Maximum concurrency".
 
@@ -186,8 +186,8 @@ class KvCache:
         kv_cache_dtype_bytes: float = 2,
         has_hybrid_allocator: bool = True,
     ) -> int:
-        """Return vLLM's "GPU KV cache size": `max_model_len` x the sessions of that length that fit, in tokens."""
-        fitting = self.sessions(
+        """Return vLLM's "GPU KV cache size": `max_model_len` x the sequences of that length that fit, in tokens."""
+        fitting = self.max_concurrency(
             available_bytes,
             max_model_len,
             tensor_parallel_size=tensor_parallel_size,

@@ -6,7 +6,7 @@ Published measurements use four load regimes:
 - open: independent arrivals (Poisson);
 - offline: a queue that is never empty.
 
-    serving = Serving(steps, kv_sessions=120.0, max_batch=256)
+    serving = Serving(steps, kv_max_concurrency=120.0, max_batch=256)
     serving.closed(clients=64, input_tokens=1000, output_tokens=500).ttft_s
 """
 
@@ -50,14 +50,14 @@ class Serving:
     """One replica under load.
 
     Args:
-        kv_sessions: sessions of prompt and answer that fit into the KV cache.
+        kv_max_concurrency: sequences of prompt and answer that fit into the KV cache.
         max_batch: maximum concurrent sequences (vLLM: `--max-num-seqs`).
         prefix_hit_share: fraction of a prompt in the prefix cache, which is not computed again.
         tokens_per_step: tokens per sequence and step; above 1 with speculative decoding.
     """
 
     steps: Steps
-    kv_sessions: float
+    kv_max_concurrency: float
     max_batch: float
     prefix_hit_share: float = 0.0
     tokens_per_step: float = 1.0
@@ -70,14 +70,14 @@ class Serving:
 
     def offline(self, input_tokens: float, output_tokens: float) -> Estimate:
         """Return the estimate for the largest batch, refilled continuously; prompts are prefilled together."""
-        batch = max(1.0, min(self.kv_sessions, self.max_batch))
+        batch = max(1.0, min(self.kv_max_concurrency, self.max_batch))
         each_s = self.together_s(input_tokens, batch)
         cycle_s = output_tokens * self.decode_s(batch, input_tokens + output_tokens / 2) + batch * each_s
         return Estimate(batch * output_tokens / cycle_s, cycle_s / output_tokens, None, batch)
 
     def closed(self, clients: float, input_tokens: float, output_tokens: float) -> Estimate:
         """Return the estimate for `clients` that each send the next request immediately after an answer."""
-        batch = max(1.0, min(clients, self.kv_sessions, self.max_batch))
+        batch = max(1.0, min(clients, self.kv_max_concurrency, self.max_batch))
         step_s = self.decode_s(batch, input_tokens + output_tokens / 2)
         prefill_s, each_s = self.prefill_s(input_tokens), self.together_s(input_tokens, batch)
         cycle_s = self.cycle_s(batch, output_tokens, step_s, prefill_s, each_s)
@@ -94,7 +94,7 @@ class Serving:
         A new request waits for half of the current step, for earlier prefills (M/D/1 queue), and for the step of its
         own prefill.
         """
-        batch = max(1.0, min(in_flight, self.kv_sessions))
+        batch = max(1.0, min(in_flight, self.kv_max_concurrency))
         step_s = self.decode_s(batch, input_tokens + output_tokens / 2)
         prefill_s, each_s = self.prefill_s(input_tokens), self.together_s(input_tokens, batch / output_tokens)
         cycle_s = self.cycle_s(batch, output_tokens, step_s, prefill_s, each_s)

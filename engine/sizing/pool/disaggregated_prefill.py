@@ -61,7 +61,7 @@ def disaggregate_prefill(
     serving, input_tokens, output_tokens = performance.serving, demand.input_tokens, demand.output_tokens
     slower = performance.bands["open"]["itl"].p90
     late = performance.bands["closed"]["ttft"].p90
-    transfer_s = server.session_bytes(input_tokens) / (link_gb_s * 1e9)
+    transfer_s = server.sequence_bytes(input_tokens) / (link_gb_s * 1e9)
     prefill_s = serving.prefill_s(input_tokens)
 
     def itl_s(in_flight: float) -> float:

@@ -1,7 +1,7 @@
 """Replicas that a pool needs in each year of growth, and the last year that its replicas cover. Pure.
 
 years = growth_of(size_pool(case))
-years[1].replicas, lasts(years, has=3)
+years[1].replicas, last_sufficient_year(years, has=3)
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def growth_of(sized: PoolSizing) -> tuple[YearNeed, ...]:
     return tuple(found)
 
 
-def lasts(years: Sequence[YearNeed], *, has: int) -> int | None:
+def last_sufficient_year(years: Sequence[YearNeed], *, has: int) -> int | None:
     """Return the last year in which `has` replicas suffice with reserve; None if not today."""
     enough = [each.year for each in years if each.with_reserve is not None and each.with_reserve <= has]
     return max(enough, default=None)

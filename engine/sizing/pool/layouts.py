@@ -83,8 +83,8 @@ def limit_of(case: PoolCase, pool: Pool, demand: PoolDemand) -> Limit | str:
         InputError: the catalogue lacks a figure of the model's shape.
     """
     server = replace(case, pool=pool.model_copy(update={"max_num_seqs": pool.max_num_seqs or MAX_SEQS})).server()
-    if server.sessions(pool.max_model_len) < 1:
-        room, asked = server.kv_bytes() / GIB, server.session_bytes(pool.max_model_len) / GIB
+    if server.max_concurrency(pool.max_model_len) < 1:
+        room, asked = server.kv_bytes() / GIB, server.sequence_bytes(pool.max_model_len) / GIB
         return f"{pool.max_model_len} tokens need {asked:.1f} GiB on each GPU, {room:.1f} GiB are available"
     limit = server.performance(demand).limit(demand)
     if limit.is_held:

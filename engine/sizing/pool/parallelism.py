@@ -165,12 +165,12 @@ def parallel_layouts(
             pipeline_parallel_size=layout.pipeline_parallel_size,
             data_parallel_size=layout.data_parallel_size,
         )
-        sessions = _sessions(replica, memory.kv_bytes, objective)
-        if sessions < 1:
+        sequences = _max_concurrency(replica, memory.kv_bytes, objective)
+        if sequences < 1:
             asked = objective.input_tokens + objective.output_tokens
             found.append(replace(layout, refused=f"no room for one session of {asked:.0f} tokens"))
             continue
-        estimate = _best_estimate(Steps(replica, load_calibration().constant, engine), sessions, objective)
+        estimate = _best_estimate(Steps(replica, load_calibration().constant, engine), sequences, objective)
         if estimate is None:
             assert objective.itl_s is not None
             why = f"slower than {objective.itl_s * 1e3:.0f} ms between tokens, even for one request"
@@ -228,21 +228,21 @@ def _refusal(model: ModelEntry, precision: Precision, layout: ParallelLayout, li
     return ""
 
 
-def _sessions(replica: ReplicaModel, kv_bytes: float, objective: Objective) -> float:
+def _max_concurrency(replica: ReplicaModel, kv_bytes: float, objective: Objective) -> float:
     """Sessions of the objective's length that fit into the KV cache of a replica."""
     context = objective.input_tokens + objective.output_tokens
     rank_bytes = replica.context_bytes(context) / replica.pipeline_parallel_size
     return max(0.0, kv_bytes) / rank_bytes * replica.data_parallel_size
 
 
-def _best_estimate(steps: Steps, sessions: float, objective: Objective) -> Estimate | None:
+def _best_estimate(steps: Steps, sequences: float, objective: Objective) -> Estimate | None:
     """Return the highest throughput of a replica within the objective; None if one request misses it."""
     most = objective.max_num_seqs * steps.replica.data_parallel_size
-    serving = Serving(steps, sessions, most)
+    serving = Serving(steps, sequences, most)
     if objective.itl_s is None:
         return serving.offline(objective.input_tokens, objective.output_tokens)
     found, clients = None, 1.0
-    while clients <= min(sessions, most):
+    while clients <= min(sequences, most):
         estimate = serving.closed(clients, objective.input_tokens, objective.output_tokens)
         if estimate.itl_s > objective.itl_s:
             break

@@ -201,10 +201,10 @@ def size_pool(case: PoolCase) -> PoolSizing:
         return PoolSizing(case, Verdict.NOT_APPLICABLE, "not sized: the lab runs on CPUs")
     try:
         server = case.server()
-        server.sessions(1)
+        server.max_concurrency(1)
     except InputError as error:
         return PoolSizing(case, Verdict.UNKNOWN, f"not sized: {error.message}")
-    fits = server.sessions(case.pool.max_model_len)
+    fits = server.max_concurrency(case.pool.max_model_len)
     if fits < 1:
         what = "weights do not fit" if not server.memory().fits else "not one session of max_model_len fits"
         return PoolSizing(case, Verdict.FAIL, f"{what} at the pessimistic edge", server)

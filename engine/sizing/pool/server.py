@@ -1,7 +1,7 @@
 """One vLLM server of a pool: model, GPU and the settings of site.yaml that sizing uses.
 
 server = Server.of(model, gpu, pool, engine_version="0.32.0")
-server.memory().kv_bytes, server.sessions(4096), server.performance(demand)
+server.memory().kv_bytes, server.max_concurrency(4096), server.performance(demand)
 """
 
 from __future__ import annotations
@@ -151,11 +151,11 @@ class Server:
             return float(self.kv_cache_memory_bytes)
         return max(0.0, self.memory(edge).kv_bytes)
 
-    def sessions(self, tokens: float, edge: Edge = Edge.PESSIMISTIC) -> float:
-        """Return the sessions of `tokens` that fit on all ranks; for an encoder the largest batch."""
+    def max_concurrency(self, tokens: float, edge: Edge = Edge.PESSIMISTIC) -> float:
+        """Return the sequences of `tokens` that fit on all ranks; for an encoder the largest batch."""
         if not self.kv_cache.is_kept:
             return float(self.data_parallel_size * self.max_num_seqs) if self.memory(edge).fits else 0.0
-        return self.data_parallel_size * self.kv_cache.sessions(
+        return self.data_parallel_size * self.kv_cache.max_concurrency(
             self.kv_bytes(edge),
             max(1, round(tokens)),
             tensor_parallel_size=self.tensor_parallel_size,
@@ -163,9 +163,9 @@ class Server:
             kv_cache_dtype_bytes=self.kv_cache_dtype_bytes,
         )
 
-    def session_bytes(self, tokens: float) -> float:
+    def sequence_bytes(self, tokens: float) -> float:
         """Return the bytes of one session of `tokens` on each GPU."""
-        return self.kv_cache.session_bytes(
+        return self.kv_cache.sequence_bytes(
             max(1, round(tokens)),
             tensor_parallel_size=self.tensor_parallel_size,
             pipeline_parallel_size=self.pipeline_parallel_size,
@@ -197,10 +197,10 @@ class Server:
             pipeline_parallel_size=self.pipeline_parallel_size,
             data_parallel_size=self.data_parallel_size,
         )
-        sessions = self.sessions(input_tokens + (output_tokens if self.is_generative else 0))
+        sequences = self.max_concurrency(input_tokens + (output_tokens if self.is_generative else 0))
         steps = Steps(replica, load_calibration().constant, factor=factor)
-        most = min(sessions, float(self.max_num_seqs * self.data_parallel_size))  # vLLM applies max_num_seqs per rank
-        return Serving(steps, sessions, most, prefix_hit_share=prefix_hit_share, tokens_per_step=self.tokens_per_step)
+        most = min(sequences, float(self.max_num_seqs * self.data_parallel_size))  # vLLM applies max_num_seqs per rank
+        return Serving(steps, sequences, most, prefix_hit_share=prefix_hit_share, tokens_per_step=self.tokens_per_step)
 
     def performance(self, demand: PoolDemand) -> Performance:
         """Return the performance under a demand, with the site's calibration if it has one.
@@ -220,7 +220,7 @@ class Server:
             with_own_bands(shipped, own) if own else shipped,
             serving.max_batch,
             Binding.KV_CACHE
-            if self.kv_cache.is_kept and serving.kv_sessions <= self.max_num_seqs * self.data_parallel_size
+            if self.kv_cache.is_kept and serving.kv_max_concurrency <= self.max_num_seqs * self.data_parallel_size
             else Binding.MAX_NUM_SEQS,
             is_generative=self.is_generative,
         )

@@ -104,7 +104,7 @@ def _memory(model: str, precision: Precision, gpu: str, tensor_parallel_size: in
     return rank_memory(load_gpus()[gpu], weights, engine_version=_VLLM, tensor_parallel_size=tensor_parallel_size)
 
 
-def _sessions(
+def _max_concurrency(
     model: str,
     precision: Precision,
     gpu: str,
@@ -115,7 +115,7 @@ def _sessions(
 ) -> float:
     """Return the sessions of `tokens` in one replica."""
     room = max(0.0, _memory(model, precision, gpu, tensor_parallel_size).kv_bytes)
-    return kv_cache(load_models()[model]).sessions(
+    return kv_cache(load_models()[model]).max_concurrency(
         room, tokens, tensor_parallel_size=tensor_parallel_size, kv_cache_dtype_bytes=kv_cache_dtype_bytes
     )
 
@@ -126,7 +126,7 @@ def _least_gpus(
     return next(
         n
         for n in (1, 2, 4, 8)
-        if _sessions(model, precision, gpu, n, tokens, kv_cache_dtype_bytes=kv_cache_dtype_bytes) >= users
+        if _max_concurrency(model, precision, gpu, n, tokens, kv_cache_dtype_bytes=kv_cache_dtype_bytes) >= users
     )
 
 
@@ -143,7 +143,7 @@ def _steps(model: str, precision: Precision, gpu: str, tensor_parallel_size: int
 
 def _rack_tokens_per_s(tensor_parallel_size: int = 4) -> float:
     """Return the output tokens/s of 405B FP8 on a GB200 rack, 4,096 input and 512 output tokens."""
-    sessions = _sessions(L405, FP8, GB200, tensor_parallel_size, 4608, kv_cache_dtype_bytes=1)
+    sessions = _max_concurrency(L405, FP8, GB200, tensor_parallel_size, 4608, kv_cache_dtype_bytes=1)
     return (
         Serving(_steps(L405, FP8, GB200, tensor_parallel_size), sessions, 512).offline(4096, 512).output_tokens_per_s
         * 72
@@ -151,9 +151,9 @@ def _rack_tokens_per_s(tensor_parallel_size: int = 4) -> float:
     )
 
 
-def _racks_for_sessions(sessions: int) -> int:
+def _racks_for_sequences(sessions: int) -> int:
     """Return the GB200 racks (nine replicas of 8 GPUs each) for sessions of 4,608 tokens of 405B in bf16."""
-    return ceil(sessions / (9 * _sessions(L405, BF16, GB200, 8, 4608)))
+    return ceil(sessions / (9 * _max_concurrency(L405, BF16, GB200, 8, 4608)))
 
 
 def _widest(gpus: int) -> int:
@@ -191,9 +191,9 @@ COMPUTED: Mapping[str, Callable[[], float]] = MappingProxyType(
         "s0-sessions-6000": lambda: _kv(L405, 4608) * 6000 / 1e12,
         "s0-405b-weights": lambda: _weights(L405, BF16) / 1e9,
         "s0-context-ratio": lambda: _kv(L405, 131072) / _kv(L405, 4096),
-        "s0-cluster-sessions-4k": lambda: 18 * _sessions(L405, BF16, GB200, 8, 4608),
-        "s0-cluster-sessions-32k": lambda: 18 * _sessions(L405, BF16, GB200, 8, 32768),
-        "s0-racks": lambda: _racks_for_sessions(6000),
+        "s0-cluster-sessions-4k": lambda: 18 * _max_concurrency(L405, BF16, GB200, 8, 4608),
+        "s0-cluster-sessions-32k": lambda: 18 * _max_concurrency(L405, BF16, GB200, 8, 32768),
+        "s0-racks": lambda: _racks_for_sequences(6000),
         "s0-total-memory": lambda: (18 * _weights(L405, BF16) + 6000 * _kv(L405, 4608)) / 1e12,
         "s0-rack-memory": lambda: 72 * (load_gpus()[GB200].usable_mib or 0) * (1 << 20) / 1e12,
         "s0-gpus-fp16": lambda: ceil(_weights(L405, BF16) / 192e9),
@@ -213,7 +213,7 @@ COMPUTED: Mapping[str, Callable[[], float]] = MappingProxyType(
         "s1-8k-tokens": lambda: _kv(L8, 8192) / 1e9,
         "s1-40-users": lambda: (_kv(L8, 8192) * 40 + _weights(L8, BF16)) / 1e9,
         "s1-same-tokens": lambda: 60 * 8192 / 32768,
-        "s1-15-users-fit": lambda: _sessions(L8, BF16, H100, 1, 32768),
+        "s1-15-users-fit": lambda: _max_concurrency(L8, BF16, H100, 1, 32768),
         # S2: formulas
         "s2-kv-by-heads": lambda: _kv(L70),
         "s2-kv-by-hidden": lambda: _kv(L70),
@@ -232,7 +232,7 @@ COMPUTED: Mapping[str, Callable[[], float]] = MappingProxyType(
         "s3-235b-total": lambda: Weights.of(load_models()[Q235]).total_parameters / 1e9,
         "s3-235b-gpus": lambda: next(n for n in (1, 2, 4, 8) if _memory(Q235, FP8, H100, n).fits),
         "s3-235b-over-8": lambda: _widest(8),
-        "s3-150-in-flight": lambda: _sessions(Q235, FP8, H100, 8, 32768),
+        "s3-150-in-flight": lambda: _max_concurrency(Q235, FP8, H100, 8, 32768),
         "s3-client-pools": lambda: ceil(1000 / 150) + 1,
         "s3-kimi-total": lambda: Weights.of(load_models()["kimi-k2"]).total_parameters / 1e12,
         "s3-disaggregation": lambda: 10.0 / 0.355,
@@ -258,8 +258,8 @@ COMPUTED: Mapping[str, Callable[[], float]] = MappingProxyType(
         "s4-table-8b-128k": lambda: _kv(L8, 131072) / 1e9,
         "s4-table-405b-128k": lambda: _kv(L405, 131072) / 1e9,
         "s4-table-8x22b-context": lambda: (load_models()[X22].max_context or 0) / 1024,
-        "s4-70b-fp16-two-h100": lambda: _sessions(L70, BF16, H100, 2, 4096),
-        "s4-70b-fp8-one-h100": lambda: _sessions(L70, FP8, H100, 1, 4096),
+        "s4-70b-fp16-two-h100": lambda: _max_concurrency(L70, BF16, H100, 2, 4096),
+        "s4-70b-fp8-one-h100": lambda: _max_concurrency(L70, FP8, H100, 1, 4096),
         "s4-prefix-100": lambda: 100 * _kv(L70, 2048) / 1e9,
         "s4-prefix-saves": lambda: _kv(L70, 2000) / 1e6,
         "s4-70b-int4": lambda: _weights(L70, INT4) / 1e9,

@@ -48,7 +48,7 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
                 "kv_cache": round(server.kv_bytes()),
                 "kept_free": round(memory.usable_bytes - memory.budget_bytes),
             },
-            "sessions_of_max_model_len": round(server.sessions(pool.max_model_len), 2),
+            "max_concurrency_at_max_model_len": round(server.max_concurrency(pool.max_model_len), 2),
         }
     if sized.limit is not None and case.demand is not None:
         point = sized.limit.point

@@ -173,7 +173,7 @@ def _memory(each: PoolCase) -> Iterator[Problem]:
                 where=f"pools[{each.index}].kv_cache_memory_bytes",
                 hint="remove it: vLLM uses all remaining memory for the KV cache",
             )
-    if server.sessions(pool.max_model_len, Edge.OPTIMISTIC) < 1:
+    if server.max_concurrency(pool.max_model_len, Edge.OPTIMISTIC) < 1:
         limit = f"{both_units(memory.usable_bytes)} x gpu_memory_utilization {memory.utilization:g}, less {taken}"
         if pool.kv_cache_memory_bytes is not None:
             limit = "kv_cache_memory_bytes"
@@ -181,7 +181,7 @@ def _memory(each: PoolCase) -> Iterator[Problem]:
         got = both_units(left) if left > 0 else "none, because the weights alone do not fit"
         yield Problem(
             f"expected free memory on each {each.gpu.id} for one session of {pool.max_model_len} tokens, "
-            f"{both_units(server.session_bytes(pool.max_model_len))}, got {got}: {limit}",
+            f"{both_units(server.sequence_bytes(pool.max_model_len))}, got {got}: {limit}",
             where=f"pools[{each.index}]",
             hint="use more GPUs per replica (tensor_parallel_size: auto finds how many), a lower precision, an FP8 KV "
             "cache, or a shorter max_model_len",
@@ -203,7 +203,7 @@ def check_reachable_limits(site: SiteUnderValidation) -> Iterator[Problem]:
 def _limits_passed(each: PoolCase, demand: PoolDemand) -> Iterator[Problem]:
     """Yield limits that a single request exceeds at the optimistic bound."""
     server = each.server()
-    if server.sessions(each.pool.max_model_len) < 1:
+    if server.max_concurrency(each.pool.max_model_len) < 1:
         return  # reported by check_memory
     performance = server.performance(demand)
     one, average_s = performance.at(1.0, demand), performance.serving.prefill_s(demand.input_tokens)

@@ -1,14 +1,14 @@
 """The words around the numbers of one text, evaluated on demand and once.
 
 context = TextContext(topics, "his BSN is 111222333")
-context.may_say(topics.mask("@phone"))      # False: no word of the text belongs to the topic
+context.may_have_topic(topics.mask("@phone"))      # False: no word of the text belongs to the topic
 context(11, 20).near                        # topics around the number
 """
 
 from __future__ import annotations
 
 from .table_lines import FEWEST_LINES, line_at, lines_like
-from .topics import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Before, Behind, Topics
+from .topics import FARTHEST_AFTER, FARTHEST_BEFORE, HAS_LETTER, Topics, WordsAfter, WordsBefore
 
 
 class NumberContext:
@@ -20,7 +20,7 @@ class NumberContext:
 
     __slots__ = ("_end", "_from", "_of_before", "before", "closest", "touching")
 
-    def __init__(self, surroundings: TextContext, before: Before, end: int) -> None:
+    def __init__(self, surroundings: TextContext, before: WordsBefore, end: int) -> None:
         self._of_before = before
         self._from = surroundings
         self._end = end
@@ -46,12 +46,12 @@ class NumberContext:
         """Directly after it."""
         return self._behind.following
 
-    def speaks_of(self, mask: int, others: int) -> bool:
+    def has_topic_near(self, mask: int, others: int) -> bool:
         """Return whether one of `mask` is near, and none of `others` comes between."""
         return bool(self.closest & mask or (not self.closest & others and self.near & mask))
 
     @property
-    def _behind(self) -> Behind:
+    def _behind(self) -> WordsAfter:
         return self._from.behind(self._end, self._of_before.scale)
 
 
@@ -63,8 +63,8 @@ class TextContext:
     def __init__(self, topics: Topics, text: str) -> None:
         self._topics = topics
         self._text = text
-        self._before: dict[int, Before] = {}
-        self._behind: dict[tuple[int, int], Behind] = {}
+        self._before: dict[int, WordsBefore] = {}
+        self._behind: dict[tuple[int, int], WordsAfter] = {}
         self._said: int | None = None
         self._in_table: dict[int, bool] = {}
         self._silent = (0, 0)
@@ -77,7 +77,7 @@ class TextContext:
             before = self._before[start] = self._topics.before(self._text, start)
         return NumberContext(self, before, end)
 
-    def behind(self, end: int, scale: int) -> Behind:
+    def behind(self, end: int, scale: int) -> WordsAfter:
         """Return the topics after `text[end]`.
 
         Args:
@@ -98,19 +98,19 @@ class TextContext:
             self._in_table.update(dict.fromkeys(lines, len(lines) >= FEWEST_LINES))
         return self._in_table[line[0]]
 
-    def are_silent(self, start: int, end: int) -> bool:
+    def has_no_word_near(self, start: int, end: int) -> bool:
         """Return whether no word is near enough to `text[start:end]` to be its context; fast from number to number."""
         if start > 1 and self._text[start - 2 : start - 1].isalpha():
             return False  # "number 17", as in nearly all prose
-        first, last = max(0, start - FARTHEST_BEFORE), end + FARTHEST_BEHIND
+        first, last = max(0, start - FARTHEST_BEFORE), end + FARTHEST_AFTER
         silent_from, silent_to = self._silent
         if not silent_from <= first <= silent_to:
             silent_from = silent_to = first
-        said = SAYS.search(self._text, silent_to, last)
+        said = HAS_LETTER.search(self._text, silent_to, last)
         self._silent = silent_from, said.start() if said else max(silent_to, last)
         return said is None
 
-    def may_say(self, mask: int) -> bool:
+    def may_have_topic(self, mask: int) -> bool:
         """Return False if the text contains no word of these topics."""
         if self._said is None:
             self._said = self._topics.possible_topics(self._text)

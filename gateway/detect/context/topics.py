@@ -41,10 +41,10 @@ _ANSWER = re.compile(
     r"(?P<said>[^\n?:;？؟]{0,28})\Z"
 )
 _LONGEST_ANSWER = 88  # characters up to the number, with who gives it
-FARTHEST_BEFORE, FARTHEST_BEHIND = max(_NEAR_BEFORE, _LONGEST_ANSWER), _NEAR_AFTER
+FARTHEST_BEFORE, FARTHEST_AFTER = max(_NEAR_BEFORE, _LONGEST_ANSWER), _NEAR_AFTER
 """Characters from a place beyond which nothing is read."""
 _WORD = re.compile(r"\w{1,20}")
-SAYS = re.compile("[A-Za-z?\x80-\U0010ffff](?<=[^\\W\\d_]|[?？؟])")
+HAS_LETTER = re.compile("[A-Za-z?\x80-\U0010ffff](?<=[^\\W\\d_]|[?？؟])")
 """A letter or a question mark: without one near a place, there is neither a word nor a question. The first characters
 make the search between numbers three times as fast."""
 _DIGIT = re.compile("[0-9]")
@@ -66,7 +66,7 @@ _TO_CASE = bytes(65 if 65 <= byte <= 90 else 32 for byte in range(256))
 """Of ASCII: every capital letter as an A, anything else as a space."""
 
 
-class Before(NamedTuple):
+class WordsBefore(NamedTuple):
     """Topics before a place, as bits."""
 
     near: int
@@ -81,7 +81,7 @@ class Before(NamedTuple):
     """Bytes that a letter takes there."""
 
 
-class Behind(NamedTuple):
+class WordsAfter(NamedTuple):
     """Topics after a place, as bits."""
 
     near: int
@@ -92,7 +92,7 @@ class Behind(NamedTuple):
     """Directly after it."""
 
 
-_NOTHING_BEFORE, _NOTHING_BEHIND = Before(0, 0, 0, 0, 1), Behind(0, 0, 0)
+_NOTHING_BEFORE, _NOTHING_BEHIND = WordsBefore(0, 0, 0, 0, 1), WordsAfter(0, 0, 0)
 
 
 @cache
@@ -153,19 +153,19 @@ class Topics:
             return -1
         return ~self._gated
 
-    def before(self, text: str, start: int) -> Before:
+    def before(self, text: str, start: int) -> WordsBefore:
         """Return the topics before `text[start]`.
 
         A question before the number is ignored if a word directly before the number belongs to a topic.
         """
-        if SAYS.search(text, max(0, start - _LONGEST_ANSWER), start) is None:
+        if HAS_LETTER.search(text, max(0, start - _LONGEST_ANSWER), start) is None:
             return _NOTHING_BEFORE
         before = self._read_before(text, start)
         if before.touching or (asked := _question(text, start)) is None:
             return before
         return self._read_before(asked, len(asked))
 
-    def _read_before(self, text: str, start: int) -> Before:
+    def _read_before(self, text: str, start: int) -> WordsBefore:
         first = max(0, start - _NEAR_BEFORE)
         if first and text[first - 1].isalnum() and (half := _WORD.match(text, first, start)):
             first = half.end()  # omit a word that the window cuts
@@ -175,7 +175,7 @@ class Topics:
             hits = sorted([*hits, *self._placed(text, first, capitals)])
         scale = 1 if folded.isascii() else 2
         if not hits:
-            return Before(0, 0, 0, 0, scale)
+            return WordsBefore(0, 0, 0, 0, scale)
         near = phrase = touching = closest = closest_at = 0
         here, last_digit = len(folded), folded.rfind(b"0")
         phrase_from = max(here - _PHRASE * scale, folded.rfind(b"00000") + 1)
@@ -200,15 +200,15 @@ class Topics:
             near, phrase, touching = near & ~self._whole, phrase & ~self._whole, touching & ~self._whole
             if closest & self._whole:
                 closest, touching = closest & self._no_order, touching & self._no_order
-        return Before(near, phrase, touching, closest, scale)
+        return WordsBefore(near, phrase, touching, closest, scale)
 
-    def behind(self, text: str, end: int, scale: int) -> Behind:
+    def behind(self, text: str, end: int, scale: int) -> WordsAfter:
         """Return the topics from `text[end]` on.
 
         Args:
             scale: bytes that a letter takes there.
         """
-        if SAYS.search(text, end, end + _NEAR_AFTER) is None:
+        if HAS_LETTER.search(text, end, end + _NEAR_AFTER) is None:
             return _NOTHING_BEHIND
         phrase_end = _PHRASE_END.search(text, end, end + _NEAR_AFTER)
         folded = _folded(text[end : phrase_end.start() if phrase_end else end + _NEAR_AFTER])
@@ -224,7 +224,7 @@ class Topics:
             if not first or place <= first_at + _SAME_PLACE:
                 first |= mask
                 first_at = first_at or place
-        return Behind(near, first, following)
+        return WordsAfter(near, first, following)
 
     def _written_in_capitals(self, text: str, first: int, last: int) -> list[re.Match[str]]:
         window = text[first:last]

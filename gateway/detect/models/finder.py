@@ -46,5 +46,5 @@ class NameModelFinder:
             entity_type = self._labels.get(label)
             if entity_type is None or score < self._min_score:
                 continue
-            for first, last in view.beside_tokens(start, end):
+            for first, last in view.words_outside_tokens(start, end):
                 yield Finding(first, last, entity_type, score, name_value(text[first:last]), self.rules[0])

@@ -57,7 +57,7 @@ class FormRecognizer:
         if match is None or is_inside_word(text, match.start(), match.end()):
             return None
         start = match.start()
-        if form.needs is not Needs.NOTHING and context.are_silent(start, match.end()):
+        if form.needs is not Needs.NOTHING and context.has_no_word_near(start, match.end()):
             return None
         if text[start].isdigit() and text[start - 1 : start] in (".", ":") and text[start - 2 : start - 1].isdigit():
             return None  # the end of a time or a decimal: "11:04:09.113Z"
@@ -67,7 +67,7 @@ class FormRecognizer:
         value = written if form.entity_type in _HAS_CASE else compact(written)
         if form.check is not None and not form.check(value):
             return None
-        if form.needs is not Needs.NOTHING and not context(start, match.end()).speaks_of(mask, self._order):
+        if form.needs is not Needs.NOTHING and not context(start, match.end()).has_topic_near(mask, self._order):
             return None
         score = _SCORE_WORD
         if form.needs is Needs.NOTHING:

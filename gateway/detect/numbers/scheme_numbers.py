@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from ...domain.entities import EntityType
 from ..context.surroundings import TextContext
-from ..context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
+from ..context.topics import FARTHEST_AFTER, FARTHEST_BEFORE, Topics
 from ..findings.finding import Finding
 from ..validators.scheme import Needs, Number
 from .amounts import are_years, is_amount, is_of_uuid
@@ -190,9 +190,9 @@ class NumberFinder:
             return
         # No word is near where the run goes on for long on either side.
         apart_from, apart_to = 0, len(lengths) if is_silent else 0
-        if not is_silent and run.ends[-1] - run.starts[0] > FARTHEST_BEFORE + FARTHEST_BEHIND:
+        if not is_silent and run.ends[-1] - run.starts[0] > FARTHEST_BEFORE + FARTHEST_AFTER:
             apart_from = bisect_left(run.starts, run.starts[0] + FARTHEST_BEFORE)
-            apart_to = bisect_left(run.ends, run.ends[-1] - FARTHEST_BEHIND)
+            apart_to = bisect_left(run.ends, run.ends[-1] - FARTHEST_AFTER)
         for begin in self._begins.finditer(run.shape):
             first = begin.start()
             length, is_apart = lengths[first], apart_from <= first < apart_to
@@ -232,7 +232,7 @@ class NumberFinder:
             if set(gaps) == {"."} and run.gaps[last : last + 1] == ["-"]:
                 return  # the number goes on: "123.456.789-00"
         if not is_silent:  # as it is where the run goes on for long on either side
-            is_silent = start >= run.starts[0] + FARTHEST_BEFORE and end <= run.ends[-1] - FARTHEST_BEHIND
+            is_silent = start >= run.starts[0] + FARTHEST_BEFORE and end <= run.ends[-1] - FARTHEST_AFTER
         listed = schemes.believed(lengths, gaps) if is_silent else schemes.all
         digits = run.digits(first, last)
         # Few schemes have groups of these lengths, so their checks cost less than the words.

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from ...domain.entities import EntityType
 from ..context.surroundings import TextContext
 from ..context.table_lines import are_in_column
-from ..context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, Topics
+from ..context.topics import FARTHEST_AFTER, FARTHEST_BEFORE, Topics
 from ..findings.finding import Finding
 from ..numbers.amounts import are_years, is_amount, is_of_uuid
 from ..numbers.digit_runs import DigitRun, are_thousands
@@ -86,8 +86,8 @@ class PhoneFinder:
             if last_start < starts[begin]:
                 continue
             # No word is near where the run goes on for long on either side.
-            is_apart = starts[begin] >= starts[0] + FARTHEST_BEFORE and ends[end - 1] <= ends[-1] - FARTHEST_BEHIND
-            is_unsaid = end - begin > 2 and (is_apart or not context.may_say(self._phone))
+            is_apart = starts[begin] >= starts[0] + FARTHEST_BEFORE and ends[end - 1] <= ends[-1] - FARTHEST_AFTER
+            is_unsaid = end - begin > 2 and (is_apart or not context.may_have_topic(self._phone))
             is_even = is_unsaid and len(set(run.gaps[begin : end - 1])) == 1
             has_decimals = is_unsaid and not is_even and "." in run.gaps[max(0, begin - 1) : end - 1]
             # All of it may be one number.
@@ -123,7 +123,7 @@ class PhoneFinder:
             _, end = run.line(begin)
             if end - begin <= _MOST_LISTED:
                 yield begin, end
-            elif context.may_say(self._phone):  # next to the words, at either end
+            elif context.may_have_topic(self._phone):  # next to the words, at either end
                 yield begin, begin + _MOST_BESIDE
                 yield from parted(run, begin + _MOST_BESIDE, end - _MOST_BESIDE, _MOST_LISTED)
                 yield end - _MOST_BESIDE, end
@@ -203,21 +203,21 @@ class PhoneFinder:
         if first == 0 and self._order & (touching := context(start, end).touching) and not self._phone & touching:
             return None  # first, because `document_numbers` reads numbers with such a word
         has_form = self._is_written(run, first, last, has_trunk=True)
-        may_say = not is_apart and context.may_say(self._phone)
-        if not (has_form or abroad or may_say):
+        may_have_topic = not is_apart and context.may_have_topic(self._phone)
+        if not (has_form or abroad or may_have_topic):
             return None
         national = self._plan.national(digits) if total >= _FEWEST else None
         is_written = national is not None and (
             (has_form and (national[1] or self._is_written(run, first, last, has_trunk=False)))
             or _is_mobile_alone(run, first, last, national[0])
         )
-        if not (is_written or abroad or may_say):
+        if not (is_written or abroad or may_have_topic):
             return None
         words = context(start, end)
         if (words.touching | words.following) & self._order and not words.touching & self._phone:
             return None
         is_written = is_written and not self._is_chance(run, first, last, context)
-        is_said = may_say and (
+        is_said = may_have_topic and (
             bool(((words.before & words.closest) | words.after) & self._phone)
             or (total >= _FEWEST and _says_which(run.text, start, end))
         )

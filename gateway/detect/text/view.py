@@ -69,7 +69,7 @@ class NormalizedText:
             position = end
         return words_of("".join((*pieces, self.text[position:])))
 
-    def beside_tokens(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+    def words_outside_tokens(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """The words of a span without our own tokens: of `PERSON_...'s Nordmann` the second.
 
         For model finders, which may return a token and the name next to it as one name.

@@ -90,10 +90,10 @@ class PostgresqlErasures:
                     asked,
                 )
                 there = {(row["conversation"], row["seq"]): row["keys"] for row in rows}
-                misfits = {
+                conflicts = {
                     row.conversation for row, keys, _ in redactions if there.get((row.conversation, row.seq)) != keys
                 }
-                good = [each for each in redactions if each.row.conversation not in misfits]
+                good = [each for each in redactions if each.row.conversation not in conflicts]
                 await connection.executemany(
                     "UPDATE pieces SET wrapping_key = $3, keys = $4, subjects = $5, sealed = $6 "
                     "WHERE conversation = $1 AND seq = $2",
@@ -104,7 +104,7 @@ class PostgresqlErasures:
                 await connection.execute(update, list(changed))
                 rings = [each.seen_keys for each in good]
                 await _count(connection, erasure_id, len(changed), rings, sum(each.data_keys for each in good))
-                return misfits
+                return conflicts
 
         return await self._writing.run(use, is_repeatable=False)
 

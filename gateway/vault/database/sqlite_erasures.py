@@ -82,7 +82,7 @@ class SqliteErasures:
         def use() -> set[bytes]:
             with self._writing.writing() as database:
                 require_current(database, wrapping_key)
-                misfits = {
+                conflicts = {
                     row.conversation
                     for row, seen_keys, _ in redactions
                     if database.execute(
@@ -90,7 +90,7 @@ class SqliteErasures:
                     ).fetchone()
                     != (seen_keys,)
                 }
-                good = [each for each in redactions if each.row.conversation not in misfits]
+                good = [each for each in redactions if each.row.conversation not in conflicts]
                 database.executemany(update, [(*each.row[6:], *each.row[:2]) for each in good])
                 changed = {each.row.conversation for each in good}
                 database.executemany(
@@ -99,7 +99,7 @@ class SqliteErasures:
                 )
                 rings = [each.seen_keys for each in good]
                 _count(database, erasure_id, len(changed), rings, sum(each.data_keys for each in good))
-                return misfits
+                return conflicts
 
         return await self._writer.run(use)
 

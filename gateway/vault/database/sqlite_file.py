@@ -350,7 +350,7 @@ def _is_living(database: sqlite3.Connection, head: tuple[bytes, int, int]) -> bo
 
 
 def _grow(database: sqlite3.Connection, batch: Batch) -> set[bytes]:
-    misfits: set[bytes] = set()
+    conflicts: set[bytes] = set()
     for conversation, generation, expires_at, row in batch.grow:
         living = (conversation, generation, batch.now)
         if expires_at is None:
@@ -358,12 +358,12 @@ def _grow(database: sqlite3.Connection, batch: Batch) -> set[bytes]:
         else:
             is_there = database.execute(_EXTEND, (expires_at, *living)).rowcount == 1
         if not is_there or (row is not None and not database.execute(_INSERT, _bound(row)).rowcount):
-            misfits.add(conversation)
-    return misfits
+            conflicts.add(conversation)
+    return conflicts
 
 
 def _revive(database: sqlite3.Connection, batch: Batch) -> set[bytes]:
-    misfits: set[bytes] = set()
+    conflicts: set[bytes] = set()
     for row, seen_generation, seen_expires_at in batch.revive:
         changed = database.execute(
             "UPDATE pieces SET tenant = ?, key_version = ?, generation = ?, expires_at = ?, wrapping_key = ?, "
@@ -374,8 +374,8 @@ def _revive(database: sqlite3.Connection, batch: Batch) -> set[bytes]:
         if changed:
             database.execute("DELETE FROM pieces WHERE conversation = ? AND seq > 0", (row.conversation,))
         else:
-            misfits.add(row.conversation)
-    return misfits
+            conflicts.add(row.conversation)
+    return conflicts
 
 
 def empty(database: sqlite3.Connection, conversations: Sequence[bytes], until: int, generations: int) -> None:

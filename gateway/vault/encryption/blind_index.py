@@ -36,15 +36,15 @@ class BlindIndex:
             key=hmac.digest(key, b"sovctl vault subject v1", hashlib.sha256), digest_size=SUBJECT_BYTES
         )
         self._tenants = hmac.digest(key, b"sovctl vault tenant v1", hashlib.sha256)
-        self._known: dict[str, bytes] = {}
+        self._cache: dict[str, bytes] = {}
 
     def tenant(self, name: str) -> bytes:
         """Return the digest of a tenant's name."""
-        digest = self._known.get(name)
+        digest = self._cache.get(name)
         if digest is None:
-            if len(self._known) >= _MAX_TENANTS:
-                self._known.clear()
-            digest = self._known[name] = hmac.digest(self._tenants, name.encode(), hashlib.sha256)[:SUBJECT_BYTES]
+            if len(self._cache) >= _MAX_TENANTS:
+                self._cache.clear()
+            digest = self._cache[name] = hmac.digest(self._tenants, name.encode(), hashlib.sha256)[:SUBJECT_BYTES]
         return digest
 
     def subjects(self, tenant: bytes, values: Iterable[str]) -> set[bytes]:

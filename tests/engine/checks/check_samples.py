@@ -253,14 +253,14 @@ def chats(**changes: object) -> str:
 
 
 def knocks(**status: int) -> str:
-    """What `ask knock` prints."""
+    """What `ask unauthenticated` prints."""
     cases = {"healthz": 200, "no key": 401, "wrong key": 401, "models without key": 401}
     cases |= {name.replace("_", " "): code for name, code in status.items()}
     return lines(*({"case": name, "status": code} for name, code in cases.items()))
 
 
 def sealed(**changes: object) -> str:
-    """What `ask seal` prints."""
+    """What `ask sealed_values` prints."""
     good = {"status": 200, "route": "cloud", "rows_before": 4, "rows_after": 7, "copies": 0, "open_files": []}
     return lines({**good, **changes})
 

@@ -170,7 +170,7 @@ def server_context(identity: tuple[Path, Path, Path], *, mutual: bool, version: 
     return context
 
 
-def knock(port: int, identity: tuple[Path, Path, Path]) -> ProbeOutput:
+def unauthenticated(port: int, identity: tuple[Path, Path, Path]) -> ProbeOutput:
     words = ("127.0.0.1", str(port), *map(str, identity), "/health", "/invocations", "/tokenize", "/metrics")
     return sh(script(doors=python_command("mutual_tls", *words, interpreter=sys.executable)))
 
@@ -178,7 +178,7 @@ def knock(port: int, identity: tuple[Path, Path, Path]) -> ProbeOutput:
 @pytest.mark.parametrize("version", TLS_VERSIONS)
 def test_doors_pass_where_certificates_are_required(identity: tuple[Path, Path, Path], version: ssl.TLSVersion) -> None:
     with serving(Quiet, server_context(identity, mutual=True, version=version)) as port:
-        output = knock(port, identity)
+        output = unauthenticated(port, identity)
     for check_id in ("pool.tls-client-certificate-required", "pool.unauthenticated-paths-closed"):
         judgement = BY_ID[check_id].judge(output, SAMPLES[check_id].expectation)
         assert judgement.verdict == "PASS", judgement.reason
@@ -187,7 +187,7 @@ def test_doors_pass_where_certificates_are_required(identity: tuple[Path, Path, 
 @pytest.mark.parametrize("version", TLS_VERSIONS)
 def test_doors_fail_where_anybody_gets_in(identity: tuple[Path, Path, Path], version: ssl.TLSVersion) -> None:
     with serving(Quiet, server_context(identity, mutual=False, version=version)) as port:
-        output = knock(port, identity)
+        output = unauthenticated(port, identity)
     for check_id in ("pool.tls-client-certificate-required", "pool.unauthenticated-paths-closed"):
         judgement = BY_ID[check_id].judge(output, SAMPLES[check_id].expectation)
         assert judgement.verdict == "FAIL", judgement.reason
@@ -196,7 +196,7 @@ def test_doors_fail_where_anybody_gets_in(identity: tuple[Path, Path, Path], ver
 def test_doors_are_unknown_where_nobody_listens(identity: tuple[Path, Path, Path]) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
-        output = knock(closed.getsockname()[1], identity)
+        output = unauthenticated(closed.getsockname()[1], identity)
     check_id = "pool.tls-client-certificate-required"
     judgement = BY_ID[check_id].judge(output, SAMPLES[check_id].expectation)
     assert judgement.verdict == "UNKNOWN", judgement.reason
@@ -267,7 +267,7 @@ def test_a_wrong_key_is_a_failure_of_the_chat(ask: Callable[..., ProbeOutput]) -
 
 
 def test_knocking_without_a_key_is_refused(ask: Callable[..., ProbeOutput]) -> None:
-    assert judged("gateway.rejects-without-key", ask("knock", "assistant")) == "PASS"
+    assert judged("gateway.rejects-without-key", ask("unauthenticated", "assistant")) == "PASS"
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_readable_identifiers_in_the_vault_are_found(
     connection.close()
     for name, value in (("vault", vault), ("seals", seals), ("route", route)):
         monkeypatch.setattr(Gateway, name, value)
-    assert judged("gateway.vault-encrypted", ask("seal", "assistant", str(vault))) == verdict
+    assert judged("gateway.vault-encrypted", ask("sealed_values", "assistant", str(vault))) == verdict
 
 
 def test_invented_ibans_are_valid_and_of_no_bank() -> None:

@@ -47,7 +47,7 @@ def test_the_cache_of_a_prompt_crosses_the_fabric_in_bytes_over_rate() -> None:
     found = apart(sized, link_gb_s=50)
     assert found is not None
     assert sized.server is not None
-    assert found.transfer_s == pytest.approx(sized.server.session_bytes(3000) / 50e9)
+    assert found.transfer_s == pytest.approx(sized.server.sequence_bytes(3000) / 50e9)
 
 
 @examples(20)

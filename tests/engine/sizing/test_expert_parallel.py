@@ -74,9 +74,9 @@ def test_eight_gpus_apart_have_eight_caches_and_room_for_fewer_or_more_as_attent
     assert apart.gpus == 8
     # Four key-value heads: whole in each rank's cache, so a session takes four times as much of one GPU, and none of
     # the seven others.
-    assert apart.session_bytes(4096) == 4 * tensor.session_bytes(4096)
-    one = apart.kv_cache.sessions(apart.kv_bytes(), 4096, kv_cache_dtype_bytes=apart.kv_cache_dtype_bytes)
-    assert apart.sessions(4096) == 8 * one
+    assert apart.sequence_bytes(4096) == 4 * tensor.sequence_bytes(4096)
+    one = apart.kv_cache.max_concurrency(apart.kv_bytes(), 4096, kv_cache_dtype_bytes=apart.kv_cache_dtype_bytes)
+    assert apart.max_concurrency(4096) == 8 * one
 
 
 def test_vllm_is_told_and_the_gpus_are_those_of_one_node(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.sizing.demand.lengths import MAX_P95_RATIO, Lengths
 from sovctl.engine.sizing.demand.reserve import lost, replicas_with_reserve
 from sovctl.engine.sizing.pool.caveats import caveats
-from sovctl.engine.sizing.pool.growth import MAX_YEARS, growth_of, lasts
+from sovctl.engine.sizing.pool.growth import MAX_YEARS, growth_of, last_sufficient_year
 from sovctl.engine.sizing.pool.pool import PoolSizing
 from sovctl.engine.sizing.site.data_hall import nodes_for
 from sovctl.engine.sizing.site.site_sizing import SiteSizing, size_site
@@ -51,7 +51,7 @@ def test_each_year_is_what_sizing_for_that_year_says() -> None:
 def test_replicas_last_to_the_year_before_they_are_too_few() -> None:
     years = growth_of(bank(growth_percent_per_year=40).sizings[0])
     for has in range(1, 20):
-        last = lasts(years, has=has)
+        last = last_sufficient_year(years, has=has)
         enough = [each.year for each in years if (each.with_reserve or 99) <= has]
         assert enough == list(range(0 if last is None else last + 1))
     assert growth_of(bank().sizings[0]) == ()

@@ -115,7 +115,7 @@ def test_heads_are_replicated_beyond_their_count_and_latent_caches_always() -> N
 
 def test_a_window_stops_growing() -> None:
     gemma = kv_cache(load_models()["gemma-3-27b"])
-    longer, shorter = gemma.session_bytes(100_000), gemma.session_bytes(50_000)
+    longer, shorter = gemma.sequence_bytes(100_000), gemma.sequence_bytes(50_000)
     assert longer - shorter == 50_000 * 10 * 16 * 256 * 2
 
 
@@ -152,21 +152,21 @@ def test_blocks_are_as_large_as_a_state_as_vllm_logs_it(base: str, arch: dict[st
     model = load_models()[base]
     cache = kv_cache(model.model_copy(update={"arch": model.arch.model_copy(update=arch)}))
     assert cache.block_tokens(1, 2) == cache.block_tokens(2, 2) == tokens
-    assert cache.session_bytes(10) > cache.session_bytes(1) * 0.99, "the first token costs a whole block"
+    assert cache.sequence_bytes(10) > cache.sequence_bytes(1) * 0.99, "the first token costs a whole block"
 
 
 @pytest.mark.parametrize("name", ["bge-m3", "bge-reranker-v2-m3"])
 def test_an_encoder_keeps_nothing_however_long_the_text(name: str) -> None:
     cache = kv_cache(load_models()[name])
-    assert cache.session_bytes(8192) == 0
-    assert cache.sessions(0, 8192) == inf
+    assert cache.sequence_bytes(8192) == 0
+    assert cache.max_concurrency(0, 8192) == inf
     server = Server.of(load_models()[name], load_gpus()["L40S"], POOL, engine_version="0.32.0")
-    assert (server.kv_bytes(), server.sessions(8192)) == (0, POOL.max_num_seqs)
+    assert (server.kv_bytes(), server.max_concurrency(8192)) == (0, POOL.max_num_seqs)
 
 
 def test_an_encoder_that_does_not_fit_serves_nothing() -> None:
     small = load_gpus()["L40S"].model_copy(update={"usable_mib": 1024})
-    assert Server.of(load_models()["bge-m3"], small, POOL, engine_version="0.32.0").sessions(8192) == 0
+    assert Server.of(load_models()["bge-m3"], small, POOL, engine_version="0.32.0").max_concurrency(8192) == 0
 
 
 def test_a_model_of_windows_alone_is_laid_out() -> None:
@@ -175,7 +175,7 @@ def test_a_model_of_windows_alone_is_laid_out() -> None:
     shape = llama.arch.model_copy(update={"sliding_layers": llama.arch.layers, "window": 128})
     cache = kv_cache(llama.model_copy(update={"arch": shape}))
     assert [group.span for group in cache.groups] == [AttentionSpan.WINDOW]
-    assert cache.sessions(40e9, 100_000) == pytest.approx(cache.sessions(40e9, 50_000))
+    assert cache.max_concurrency(40e9, 100_000) == pytest.approx(cache.max_concurrency(40e9, 50_000))
 
 
 @pytest.mark.parametrize(
@@ -186,6 +186,6 @@ def test_what_fits_is_the_room_over_what_a_session_takes(model: str, tokens: int
     """Layers that equal groups are padded by are counted in both: 52 of gemma's 62 lie in six groups of ten."""
     cache = kv_cache(load_models()[model])
     sizes = {"tensor_parallel_size": 2, "kv_cache_dtype_bytes": 2}
-    assert cache.sessions(100e9, tokens, **sizes) == pytest.approx(
-        100e9 / cache.session_bytes(tokens, **sizes), rel=1e-3
+    assert cache.max_concurrency(100e9, tokens, **sizes) == pytest.approx(
+        100e9 / cache.sequence_bytes(tokens, **sizes), rel=1e-3
     )

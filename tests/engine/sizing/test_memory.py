@@ -47,13 +47,13 @@ def test_seventy_billion_for_twenty_users_at_32k_do_not_fit_one_h200() -> None:
         kv_cache(load_models()["llama-3.1-70b"]),
         Weights.of(load_models()["llama-3.1-70b"], Precision.INT8),
     )
-    twenty = 20 * cache.session_bytes(32_768)
+    twenty = 20 * cache.sequence_bytes(32_768)
     assert twenty / 1e9 == pytest.approx(214.7, rel=0.001)
     one = rank_memory(H200, weights, engine_version="0.32.0")
     assert one.fits
-    assert cache.sessions(one.kv_bytes, 32_768) == pytest.approx(5.5, abs=0.1)
+    assert cache.max_concurrency(one.kv_bytes, 32_768) == pytest.approx(5.5, abs=0.1)
     four = rank_memory(H200, weights, engine_version="0.32.0", tensor_parallel_size=4)
-    assert cache.sessions(four.kv_bytes, 32_768, tensor_parallel_size=4) > 20
+    assert cache.max_concurrency(four.kv_bytes, 32_768, tensor_parallel_size=4) > 20
 
 
 def test_a_process_sees_less_than_the_label() -> None:

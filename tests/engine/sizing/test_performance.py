@@ -65,7 +65,7 @@ def test_expert_parallel_replicas_hold_whole_caches() -> None:
 
 
 def test_waiting_begins_where_the_cache_ends() -> None:
-    serving = Serving(steps(), kv_sessions=50, max_batch=256)
+    serving = Serving(steps(), kv_max_concurrency=50, max_batch=256)
     assert serving.closed(100, 1000, 500).batch == 50
     waiting, served = serving.closed(100, 1000, 500).ttft_s, serving.closed(50, 1000, 500).ttft_s
     assert waiting is not None
@@ -77,7 +77,7 @@ def test_waiting_begins_where_the_cache_ends() -> None:
 def test_littles_law_holds_where_prefills_make_answers_wait(
     load: float, input_tokens: float, output_tokens: float
 ) -> None:
-    serving = Serving(steps(), kv_sessions=512, max_batch=512)
+    serving = Serving(steps(), kv_max_concurrency=512, max_batch=512)
     for found in (serving.closed(load, input_tokens, output_tokens), serving.open(load, input_tokens, output_tokens)):
         assert found.ttft_s is not None
         took_s, step_s = (
@@ -90,7 +90,7 @@ def test_littles_law_holds_where_prefills_make_answers_wait(
 
 
 def test_a_request_alone_waits_for_nobody() -> None:
-    serving = Serving(steps(), kv_sessions=50, max_batch=256)
+    serving = Serving(steps(), kv_max_concurrency=50, max_batch=256)
     for found in (serving.open(1, 1000, 500), serving.closed(1, 1000, 500)):
         assert found.ttft_s == pytest.approx(serving.before_s + serving.prefill_s(1000))
 
@@ -98,7 +98,7 @@ def test_a_request_alone_waits_for_nobody() -> None:
 def test_clients_whose_answers_are_of_one_length_wait_in_convoys_that_stop_growing() -> None:
     one = steps()
     alike, varied = (
-        Serving(Steps(one.replica, CONSTANT, replace(VLLM, queue=queue)), kv_sessions=4096, max_batch=4096)
+        Serving(Steps(one.replica, CONSTANT, replace(VLLM, queue=queue)), kv_max_concurrency=4096, max_batch=4096)
         for queue in ("queue_closed", "")
     )
 
@@ -146,12 +146,12 @@ def test_weights_that_a_gpu_has_no_arithmetic_for_are_unpacked(
 def test_stages_of_a_pipeline_prefill_different_prompts() -> None:
     one = steps(tensor_parallel_size=4)
     two = replace(one, replica=replace(one.replica, pipeline_parallel_size=2))
-    at_once = [Serving(each, kv_sessions=64, max_batch=64).together_s(4000, 8) for each in (one, two)]
+    at_once = [Serving(each, kv_max_concurrency=64, max_batch=64).together_s(4000, 8) for each in (one, two)]
     assert at_once[1] == pytest.approx(at_once[0] / 2)
 
 
 def test_prompts_prefilled_together_cost_less_each_up_to_what_the_engine_takes() -> None:
-    serving = Serving(steps(), kv_sessions=512, max_batch=512)
+    serving = Serving(steps(), kv_max_concurrency=512, max_batch=512)
     costs = [serving.together_s(500, prompts) for prompts in (1, 4, 16, 1000)]
     assert costs == sorted(costs, reverse=True)
     assert serving.together_s(500, 1000) == serving.together_s(500, 8192 / 500)
@@ -248,10 +248,12 @@ def test_a_wider_model_comes_nearer_to_the_peak_and_never_past_it() -> None:
 
 
 def test_a_prefill_of_vllm_is_launched_layer_by_layer() -> None:
-    few, many = (Serving(steps(model), kv_sessions=8, max_batch=8).before_s for model in ("llama-3.1-8b", "qwen3-32b"))
+    few, many = (
+        Serving(steps(model), kv_max_concurrency=8, max_batch=8).before_s for model in ("llama-3.1-8b", "qwen3-32b")
+    )
     assert many > 1.5 * few  # 32 and 64 layers
     recorded = replace(steps(), engine=TENSORRT)
-    assert Serving(recorded, kv_sessions=8, max_batch=8).before_s == CONSTANT("first_ms") * 1e-3
+    assert Serving(recorded, kv_max_concurrency=8, max_batch=8).before_s == CONSTANT("first_ms") * 1e-3
 
 
 def test_a_state_is_read_and_written_however_long_the_context() -> None:

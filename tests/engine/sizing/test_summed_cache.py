@@ -20,24 +20,24 @@ SUMMED = ("deepseek-v4-pro", "deepseek-v4-flash", "whisper-large-v3")
 def test_a_million_tokens_of_deepseek_v4_take_what_vllm_says() -> None:
     """The vLLM team, "DeepSeek V4 in vLLM: Efficient Long-context Attention", 2026-04-24: 9.62 GiB in bf16."""
     cache = kv_cache(load_models()["deepseek-v4-pro"])
-    assert cache.session_bytes(1 << 20) / GIB == pytest.approx(9.62, abs=0.006)
-    assert cache.session_bytes(1 << 20, tensor_parallel_size=8) == cache.session_bytes(1 << 20)  # whole on every GPU
+    assert cache.sequence_bytes(1 << 20) / GIB == pytest.approx(9.62, abs=0.006)
+    assert cache.sequence_bytes(1 << 20, tensor_parallel_size=8) == cache.sequence_bytes(1 << 20)  # whole on every GPU
 
 
 def test_what_whisper_heard_is_kept_beside_what_it_said() -> None:
     cache = kv_cache(load_models()["whisper-large-v3"])
     position = 32 * 2 * 1280 * 2  # layers of the decoder, keys and values, width, bf16
-    assert cache.session_bytes(448) == (1500 + 448) * position
-    assert cache.session_bytes(448, tensor_parallel_size=2) == (1500 + 448) * position / 2
+    assert cache.sequence_bytes(448) == (1500 + 448) * position
+    assert cache.sequence_bytes(448, tensor_parallel_size=2) == (1500 + 448) * position / 2
 
 
 @pytest.mark.parametrize("name", SUMMED)
 @given(st.integers(1, 1 << 20), st.integers(1, 1 << 20), st.floats(1e9, 1e12))
 def test_longer_sessions_take_no_less_and_what_fits_fits(name: str, one: int, other: int, room: float) -> None:
     cache, (short, long) = kv_cache(load_models()[name]), sorted((one, other))
-    assert cache.session_bytes(short) <= cache.session_bytes(long)
-    assert cache.session_bytes(long, kv_cache_dtype_bytes=1) < cache.session_bytes(long)
-    assert cache.sessions(room, long) * cache.session_bytes(long) <= room * (1 + 1e-9)
+    assert cache.sequence_bytes(short) <= cache.sequence_bytes(long)
+    assert cache.sequence_bytes(long, kv_cache_dtype_bytes=1) < cache.sequence_bytes(long)
+    assert cache.max_concurrency(room, long) * cache.sequence_bytes(long) <= room * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("name", SUMMED)

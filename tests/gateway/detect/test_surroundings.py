@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.gateway.detect.context.surroundings import TextContext
-from sovctl.gateway.detect.context.topics import FARTHEST_BEFORE, FARTHEST_BEHIND, SAYS, Topics
+from sovctl.gateway.detect.context.topics import FARTHEST_AFTER, FARTHEST_BEFORE, HAS_LETTER, Topics
 
 _TOPICS = Topics(["@phone", "@tax"])
 _PIECES = st.sampled_from(["0" * 30, "12 34, ", "a", "?", "ж", "№", " - ", "\n"])
@@ -18,11 +18,11 @@ _PIECES = st.sampled_from(["0" * 30, "12 34, ", "a", "?", "ж", "№", " - ", "\
 def test_a_place_is_silent_when_nothing_is_said_near_it(text: str, places: list[tuple[int, int]]) -> None:
     context = TextContext(_TOPICS, text)
     for start, length in places:
-        near = text[max(0, start - FARTHEST_BEFORE) : start + length + FARTHEST_BEHIND]
-        assert context.are_silent(start, start + length) == (SAYS.search(near) is None)
+        near = text[max(0, start - FARTHEST_BEFORE) : start + length + FARTHEST_AFTER]
+        assert context.has_no_word_near(start, start + length) == (HAS_LETTER.search(near) is None)
 
 
 def test_letters_of_all_scripts_and_question_marks_say_something() -> None:
     one = re.compile(r"[^\W\d_]|[?\uff1f\u061f]")
     characters = [*map(chr, range(0x110000))]
-    assert [c for c in characters if (SAYS.search(f"1{c}2") is None) != (one.match(c) is None)] == []
+    assert [c for c in characters if (HAS_LETTER.search(f"1{c}2") is None) != (one.match(c) is None)] == []

@@ -28,7 +28,7 @@ def test_what_stands_beside_tokens_is_everything_but_their_letters(
 ) -> None:
     view = NormalizedText("".join(pieces))
     end = min(start + length, len(view.text))
-    found = list(view.beside_tokens(start, end)) if start < end else []
+    found = list(view.words_outside_tokens(start, end)) if start < end else []
     inside = {at for first, last in view.tokens for at in range(first, last)}
     assert all(start <= first < last <= end for first, last in found)
     assert all(inside.isdisjoint(range(first, last)) for first, last in found)
@@ -39,7 +39,7 @@ def test_what_stands_beside_tokens_is_everything_but_their_letters(
 def test_the_name_beside_a_token_is_found_wherever_it_stands() -> None:
     text = " ".join(f"{token}'s Nordmann" for token in _TOKENS * 4)
     view = NormalizedText(text)
-    assert [text[first:last] for first, last in view.beside_tokens(0, len(text))] == ["Nordmann"] * 12
+    assert [text[first:last] for first, last in view.words_outside_tokens(0, len(text))] == ["Nordmann"] * 12
     last = text.rindex("IBAN_")
-    assert [text[a:b] for a, b in view.beside_tokens(last, len(text))] == ["Nordmann"]
-    assert list(view.beside_tokens(last, last + 10)) == []
+    assert [text[a:b] for a, b in view.words_outside_tokens(last, len(text))] == ["Nordmann"]
+    assert list(view.words_outside_tokens(last, last + 10)) == []

@@ -99,7 +99,7 @@ def test_a_disk_that_hangs_is_told_and_goes_on_when_it_answers(tmp_path: Path, s
             for store in stores:
                 said = [each["event"] for each in log if each.get("store") == store]
                 assert said == ["store does not answer", "store answers again"]
-            assert not [each for each in log if each["event"] in ("stray error", "internal error")]
+            assert not [each for each in log if each["event"] in ("unhandled error", "internal error")]
             left = b"".join(cloud.raw)
             assert b"customer-" not in left
             answers = [each for each in gateway.records() if each["type"] == "gateway.answer"]

@@ -196,5 +196,5 @@ def test_afterwards_it_serves_as_before_and_nothing_was_a_mistake(
     assert (status, b"[DONE]" in said) == (200, True)
     assert VALUE.encode() not in b"".join(upstream.raw)
     events = [json.loads(line) for line in gateway.log().splitlines()]
-    assert not [each for each in events if each["event"] in ("internal error", "stray error")], events
+    assert not [each for each in events if each["event"] in ("internal error", "unhandled error")], events
     until(lambda: b"sovctl_gateway_in_flight_requests 0" in gateway.get("/metrics")[1], "nothing is in flight")

@@ -22,7 +22,7 @@ from postgresql_server import DATABASE, PASSWORD, PostgresqlServer
 from examples import examples
 from sovctl.gateway.handoff.case import HandoffCase, State, is_id, new_id
 from sovctl.gateway.handoff.postgresql_tables import SCHEMA, PostgresqlTables
-from sovctl.gateway.handoff.queue import DUTY_S, Queue, QueueFull
+from sovctl.gateway.handoff.queue import WEBHOOK_LEASE_S, Queue, QueueFull
 from sovctl.gateway.handoff.signature import wait_s
 from sovctl.gateway.handoff.sqlite_tables import KIND, SqliteTables
 from sovctl.gateway.handoff.tables import QueueFailed, Tables
@@ -197,14 +197,14 @@ def test_what_expired_is_forgotten(place: Place) -> None:
 
 def test_one_worker_is_on_duty_and_another_takes_over_when_it_dies(place: Place) -> None:
     async def work(queue: Queue) -> None:
-        assert await queue.is_on_duty("a", now=0)
-        assert not await queue.is_on_duty("b", now=1)
-        assert await queue.is_on_duty("a", now=DUTY_S - 1)
-        assert not await queue.is_on_duty("b", now=DUTY_S + 1), "a has said that it is still there"
-        assert await queue.is_on_duty("b", now=2 * DUTY_S)
-        assert not await queue.is_on_duty("a", now=2 * DUTY_S + 1)
-        await queue.leave_duty("b")
-        assert await queue.is_on_duty("a", now=2 * DUTY_S + 2)
+        assert await queue.holds_webhook_lease("a", now=0)
+        assert not await queue.holds_webhook_lease("b", now=1)
+        assert await queue.holds_webhook_lease("a", now=WEBHOOK_LEASE_S - 1)
+        assert not await queue.holds_webhook_lease("b", now=WEBHOOK_LEASE_S + 1), "a has said that it is still there"
+        assert await queue.holds_webhook_lease("b", now=2 * WEBHOOK_LEASE_S)
+        assert not await queue.holds_webhook_lease("a", now=2 * WEBHOOK_LEASE_S + 1)
+        await queue.release_webhook_lease("b")
+        assert await queue.holds_webhook_lease("a", now=2 * WEBHOOK_LEASE_S + 2)
 
     run(place, work)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
-from sovctl.gateway.quota.need import Nano, Usage, may_tell_usage, most_used, need_of, usage_in, usage_said
+from sovctl.gateway.quota.need import Nano, Usage, max_usage, may_report_usage, need_of, reported_usage, usage_in
 from sovctl.gateway.quota.size import Size, size_of
 from sovctl.gateway.settings import Price, QuotaSettings
 from sovctl.gateway.settings.base.surface import SurfaceName
@@ -31,7 +31,7 @@ def test_no_request_uses_more_than_was_reserved(
     body_bytes: int, asked: int, answers: int, prompts: int, max_model_len: int, prices: list[Nano], data: Any
 ) -> None:
     size = Size(body_bytes, prompts, answers * prompts)
-    bounds = most_used(size, asked=asked, max_model_len=max_model_len, settings=QuotaSettings())
+    bounds = max_usage(size, asked=asked, max_model_len=max_model_len, settings=QuotaSettings())
     need = need_of(bounds, prices)
     said = Usage(0, 0)
     left = body_bytes
@@ -49,7 +49,7 @@ def test_a_reservation_is_no_larger_than_it_must_be() -> None:
     def tokens(**changes: Any) -> int:
         request = {"body_bytes": 2000, "asked": 100, "answers": 1, "settings": QuotaSettings(), **changes}
         size = Size(request.pop("body_bytes"), 1, request.pop("answers"))
-        return need_of(most_used(size, **request, max_model_len=8192), []).tokens
+        return need_of(max_usage(size, **request, max_model_len=8192), []).tokens
 
     assert tokens() == 2100
     assert tokens(settings=QuotaSettings(bytes_per_token=4)) == 600
@@ -86,7 +86,7 @@ def test_a_price_is_whole_and_exact_to_a_thousandth(price: Any) -> None:
     ],
 )
 def test_only_usage_that_makes_sense_is_believed(said: Any, usage: Usage | None) -> None:
-    assert usage_said(said) == usage
+    assert reported_usage(said) == usage
 
 
 @pytest.mark.parametrize(
@@ -140,10 +140,10 @@ _NESTED = st.recursive(
 @given(_NESTED)
 def test_no_event_that_tells_its_usage_is_passed_over(event: object) -> None:
     if usage_in(event) is not None:
-        assert may_tell_usage(orjson.dumps(event))
+        assert may_report_usage(orjson.dumps(event))
 
 
 def test_an_event_without_usage_is_known_without_reading_it() -> None:
     for data in (b'{"choices":[]}', b'{"choices":[],"usage":null}', b'{"text":"\\"usage\\":{}"}'):
-        assert not may_tell_usage(data)
-    assert may_tell_usage(orjson.dumps({"usage": _USAGE}))
+        assert not may_report_usage(data)
+    assert may_report_usage(orjson.dumps({"usage": _USAGE}))

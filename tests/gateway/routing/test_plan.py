@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.policy.decision import Permit, Verdict
 from sovctl.gateway.routing.demand import Demand, demand_of
-from sovctl.gateway.routing.plan import FREE, Bill, Candidate, Candidates, plan_route
+from sovctl.gateway.routing.plan import NO_COST_LIMITS, Candidate, Candidates, CostLimits, plan_route
 from sovctl.gateway.settings import Capability, SurfaceName
 from sovctl.gateway.upstream.server_choice import State
 
@@ -109,20 +109,20 @@ def test_what_speaks_against_an_upstream_puts_it_behind_the_others(
 @pytest.mark.parametrize(
     ("bill", "upstreams", "reasons"),
     [
-        (FREE, ["cloud", "chat", "big"], ["clean"]),
-        (Bill({"cloud": 50, "big": 9}), ["cloud", "chat", "big"], ["clean"]),
-        (Bill({"cloud": 50, "big": 9}, max_cost=50), ["cloud", "chat", "big"], ["clean"]),
-        (Bill({"cloud": 50, "big": 9}, max_cost=49), ["chat", "big"], ["clean", "cost:cloud"]),
-        (Bill({"cloud": 50, "big": 9}, budget=8), ["chat"], ["clean", "budget:cloud", "budget:big"]),
-        (Bill({"cloud": 50, "big": 9}, max_cost=20, budget=8), ["chat"], ["clean", "cost:cloud", "budget:big"]),
+        (NO_COST_LIMITS, ["cloud", "chat", "big"], ["clean"]),
+        (CostLimits({"cloud": 50, "big": 9}), ["cloud", "chat", "big"], ["clean"]),
+        (CostLimits({"cloud": 50, "big": 9}, max_cost=50), ["cloud", "chat", "big"], ["clean"]),
+        (CostLimits({"cloud": 50, "big": 9}, max_cost=49), ["chat", "big"], ["clean", "cost:cloud"]),
+        (CostLimits({"cloud": 50, "big": 9}, budget=8), ["chat"], ["clean", "budget:cloud", "budget:big"]),
+        (CostLimits({"cloud": 50, "big": 9}, max_cost=20, budget=8), ["chat"], ["clean", "cost:cloud", "budget:big"]),
     ],
 )
-def test_what_is_too_dear_is_not_asked(bill: Bill, upstreams: list[str], reasons: list[str]) -> None:
+def test_what_is_too_dear_is_not_asked(bill: CostLimits, upstreams: list[str], reasons: list[str]) -> None:
     assert plan(LEAVE, demand(), CLOUD, CHAT, BIG, bill=bill) == (upstreams, reasons)
 
 
 def test_a_plan_says_when_only_money_was_missing() -> None:
-    dear = Bill({"cloud": 5, "chat": 5}, max_cost=4)
+    dear = CostLimits({"cloud": 5, "chat": 5}, max_cost=4)
     for all_, wanted, is_too_expensive in (
         ((CLOUD, CHAT), demand(), True),
         ((CLOUD, CHAT, BIG), demand(), False),
@@ -168,7 +168,7 @@ def test_who_gave_bad_answers_in_this_conversation_is_asked_after_the_others() -
 
 
 _BILLS = st.builds(
-    Bill,
+    CostLimits,
     st.dictionaries(st.sampled_from(["a", "b", "c", "d"]), st.integers(0, 9)),
     st.none() | st.integers(0, 9),
     st.none() | st.integers(0, 9),
@@ -190,7 +190,7 @@ def test_routing_only_narrows_what_policy_allows(
     wanted: Demand,
     states: dict[str, State],
     clouds: frozenset[str],
-    bill: Bill,
+    bill: CostLimits,
     latched: frozenset[str],
 ) -> None:
     """Whatever the load and the estimates, exactly those are left that policy allows and that can serve it."""

@@ -71,13 +71,13 @@ def test_a_conversation_is_gone_and_its_record_says_which_keys(home: Home) -> No
 
 def test_what_hand_offs_hold_goes_with_their_conversation(home: Home) -> None:
     async def use(vault: Vault) -> None:
-        beside = ONE.beside("hand-offs")
-        for place in (ONE, beside, TWO.beside("hand-offs")):
+        beside = ONE.related_location("hand-offs")
+        for place in (ONE, beside, TWO.related_location("hand-offs")):
             await vault.store(place, ANNA, subjects=ABOUT)
         erasure = await vault.eraser.erase(vault.eraser.conversation(ONE.key), by="dpo")
         assert (erasure.conversations, erasure.data_keys) == (2, 4)
         assert [await vault.load(place) for place in (ONE, beside)] == [{}, {}]
-        assert await vault.load(TWO.beside("hand-offs")) == ANNA
+        assert await vault.load(TWO.related_location("hand-offs")) == ANNA
 
     with_vault(home, use)
 

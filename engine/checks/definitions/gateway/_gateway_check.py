@@ -59,7 +59,7 @@ def gateway_request(
     """Return a probe that runs `gateway_client.py`.
 
     Args:
-        mode: of the program: `chat`, `knock` (requests without a valid key), `seal` or `record`.
+        mode: of the program: `chat`, `unauthenticated` (requests without a valid key), `sealed_values` or `record`.
         has_key: whether the program reads the API key from standard input.
     """
     command = python_command("gateway_client", mode, expected.url, f"{TLS}/ca.pem", *arguments, interpreter=interpreter)

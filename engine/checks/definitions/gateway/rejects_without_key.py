@@ -16,7 +16,7 @@ class RejectsWithoutKey(GatewayCheck):
 
     def probe(self, expected: Expected) -> Probe:
         """Send requests without a key and with a wrong one; `/healthz` is the control."""
-        return gateway_request(expected, "knock", expected.models[0], has_key=False)
+        return gateway_request(expected, "unauthenticated", expected.models[0], has_key=False)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if every request has status 401, and `/healthz` 200, which proves that the gateway responds."""

@@ -22,7 +22,7 @@ class VaultEncrypted(GatewayCheck):
 
     def probe(self, expected: Expected) -> Probe:
         """Send invented identifiers to the cloud model, and search for them in the vault's files."""
-        return gateway_request(expected, "seal", expected.cloud_model or "", f"{DATA}/vault.db")
+        return gateway_request(expected, "sealed_values", expected.cloud_model or "", f"{DATA}/vault.db")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if the vault has more rows and no readable copy, and no file that other users may read."""

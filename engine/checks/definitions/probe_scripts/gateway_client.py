@@ -1,13 +1,15 @@
-"""Be a client of the gateway on its own node. Arguments: MODE URL CA and what the mode needs; an API key on stdin.
+"""A client of the gateway on its own node. Arguments: MODE URL CA and those of the mode; an API key on stdin.
 
 chat MODEL...          one short chat per model: {"model", "status", "route", "has_text", "request_id", "latency_ms"}
-knock MODEL            without a key and with a wrong one: {"case", "status"}; /healthz as the control
-seal MODEL VAULT       one chat with invented identifiers, then: {"status", "route", "rows_before", "rows_after",
-                       "copies", "open_files"}: how often they lie readable in the vault's files, which others may read
-record MODEL LEDGER    one chat, then: {"status", "request_id", "records", "texts"}: how many entries of each type the
-                       ledger has for the request, and how many new entries hold the prompt
+unauthenticated MODEL  without a key and with an invalid key: {"case", "status"}; /healthz as the control
+sealed_values MODEL VAULT
+                       one chat with invented identifiers, then: {"status", "route", "rows_before", "rows_after",
+                       "copies", "open_files"}: occurrences of the identifiers as plain text in the vault's files, and
+                       files that other users may read
+record MODEL LEDGER    one chat, then: {"status", "request_id", "records", "texts"}: number of entries of each type for
+                       the request in the ledger, and number of new entries that contain the prompt
 
-What cannot be done is {"error": name of the exception}. Neither key nor answer is ever printed.
+A failure is {"error": name of the exception}. Key and answer are never printed.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def chat(model: str, key: str, text: str = PROMPT) -> Row:
     }
 
 
-def knock(model: str) -> typing.Iterator[Row]:
+def unauthenticated(model: str) -> typing.Iterator[Row]:
     body = {"model": model, "messages": [{"role": "user", "content": PROMPT}], "max_tokens": 1}
     yield {"case": "healthz", "status": request("GET", "/healthz")[0]}
     yield {"case": "no key", "status": request("POST", "/v1/chat/completions", body)[0]}
@@ -76,12 +78,12 @@ def knock(model: str) -> typing.Iterator[Row]:
 
 
 def files_of(vault: pathlib.Path) -> list[pathlib.Path]:
-    """The database and what SQLite keeps beside it."""
+    """Return the database and its SQLite side files."""
     return sorted(vault.parent.glob(vault.name + "*"))
 
 
 def rows(vault: pathlib.Path) -> int:
-    """Of all tables, in a copy: opening the live file could leave files of ours beside it."""
+    """Return the number of rows of all tables; reads a copy, because opening the live file could create files."""
     with tempfile.TemporaryDirectory() as folder:
         for file in files_of(vault):
             shutil.copy(file, folder)
@@ -95,12 +97,12 @@ def rows(vault: pathlib.Path) -> int:
 
 
 def invented_iban() -> str:
-    """A valid German IBAN (ISO 13616, check digits by ISO 7064 mod 97-10) that is new every time and nobody's."""
+    """Return a random, valid German IBAN (ISO 13616, check digits by ISO 7064 mod 97-10) of no bank."""
     account = NO_BANK + "".join(str(secrets.randbelow(10)) for _ in range(10))
     return f"DE{98 - int(account + '131400') % 97:02d}{account}"  # "DE00" at the end, letters as numbers
 
 
-def seal(model: str, vault: pathlib.Path, key: str) -> Row:
+def sealed_values(model: str, vault: pathlib.Path, key: str) -> Row:
     mail = f"verify.{secrets.token_hex(8)}@example.org"
     iban = invented_iban()
     before = rows(vault)
@@ -132,15 +134,15 @@ def record(model: str, ledger: pathlib.Path, key: str) -> Row:
 
 
 def answers(mode: str, arguments: list[str]) -> typing.Iterator[Row]:
-    if mode == "knock":
-        yield from knock(arguments[0])
+    if mode == "unauthenticated":
+        yield from unauthenticated(arguments[0])
         return
     key = sys.stdin.read().strip()
     if mode == "chat":
         for model in arguments:
             yield chat(model, key)
-    elif mode == "seal":
-        yield seal(arguments[0], pathlib.Path(arguments[1]), key)
+    elif mode == "sealed_values":
+        yield sealed_values(arguments[0], pathlib.Path(arguments[1]), key)
     else:
         yield record(arguments[0], pathlib.Path(arguments[1]), key)
 

@@ -27,7 +27,7 @@ def converse(channel: socket.socket, path: str, host: str) -> str:
     return "not http"
 
 
-def knock(door: str, path: str) -> str:
+def unauthenticated(door: str, path: str) -> str:
     address, port, authority, certificate, key = sys.argv[1:6]
     try:
         with socket.create_connection((address, int(port)), timeout=TIMEOUT_S) as raw:
@@ -57,4 +57,4 @@ def knock(door: str, path: str) -> str:
 control, paths = sys.argv[6], sys.argv[7:]
 attempts = [("certificate", control), ("no-certificate", control), ("plain", control)]
 for door, path in attempts + [("no-certificate", path) for path in paths]:
-    sys.stdout.write(json.dumps({"door": door, "path": path, "answer": knock(door, path)}) + "\n")
+    sys.stdout.write(json.dumps({"door": door, "path": path, "answer": unauthenticated(door, path)}) + "\n")

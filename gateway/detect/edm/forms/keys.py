@@ -1,8 +1,8 @@
 """Keys of a word: the strings that are hashed, and compared to decide whether two words may be the same name.
 
-A key is a tag and a spelling: `w` by sound; `v` the same with vowels blurred, for Arabic names in other scripts, whose
-vowels vary; `k` and `K` consonants only, of other scripts and of Arabic script, each compared with the other; `l` two
-consonants, of a word with its article in Arabic script; `a` Arabic letters.
+A key is a tag and a spelling: `w` by sound; `v` the same with all vowels equal, for Arabic names in other scripts,
+whose vowels vary; `k` and `K` consonants only, of other scripts and of Arabic script, each compared with the other;
+`l` two consonants, of a word with its article in Arabic script; `a` Arabic letters.
 
     set(listed_keys("Kowalska", is_arabic=False)) & set(text_keys("Kowalskiej"))      # {"wkovalsk"}
 """
@@ -14,7 +14,15 @@ import unicodedata
 from collections.abc import Iterator
 
 from .romanization import romanised
-from .spelling import ONE_ARABIC_FORM, blurred, is_arabic, is_greek, readings, skeletons, sounds
+from .spelling import (
+    ONE_ARABIC_FORM,
+    consonant_skeletons,
+    is_arabic,
+    is_greek,
+    readings,
+    sounds,
+    vowel_insensitive_keys,
+)
 from .stems import base_stems, stems, without_dot
 from .transliteration import in_latin
 
@@ -179,7 +187,7 @@ def listed_keys(word: str, *, is_arabic_name: bool, is_given: bool, is_baltic_na
         f"w{reading}" for stem in base_stems(word, is_baltic_name=is_baltic_name) for reading in readings(stem)
     )
     if is_arabic_name:
-        found.update(dict.fromkeys(f"v{shape}" for shape in blurred(word)))
+        found.update(dict.fromkeys(f"v{shape}" for shape in vowel_insensitive_keys(word)))
         found.update(dict.fromkeys(_skeleton_keys("k", word, fewest)))
         found.update(
             dict.fromkeys(f"l{key[1:]}" for key in _skeleton_keys("k", word) if len(key) == _FEWEST_CONSONANTS)
@@ -243,7 +251,7 @@ def _with_article(stem: str) -> Iterator[str]:
 
 
 def _skeleton_keys(tag: str, word: str, fewest: int = _FEWEST_CONSONANTS - 1) -> tuple[str, ...]:
-    return tuple(f"{tag}{bones}" for bones in skeletons(word) if len(bones) >= fewest)
+    return tuple(f"{tag}{bones}" for bones in consonant_skeletons(word) if len(bones) >= fewest)
 
 
 def _arabic_letters(word: str) -> str:
@@ -256,7 +264,9 @@ def initial_classes(word: str) -> frozenset[str]:
     """Return coarse classes of the initial across scripts and spellings: `Ю`, `J`, `Y`, `I` share one."""
     first = word[0].casefold()
     if is_arabic(first):
-        return frozenset((*_ARABIC_INITIALS.get(first, ""), *(bone for bones in skeletons(first) for bone in bones)))
+        return frozenset(
+            (*_ARABIC_INITIALS.get(first, ""), *(bone for bones in consonant_skeletons(first) for bone in bones))
+        )
     found = {_CLASSES.get(reading[0], reading[0]) for each in (first, word) for reading in readings(each) if reading}
     if first in "юяёйєїyji":
         found.add("i")
@@ -265,7 +275,7 @@ def initial_classes(word: str) -> frozenset[str]:
     return frozenset(found)
 
 
-# Arabic letters as initials in Latin letters, in addition to those of their skeletons.
+# Arabic letters as initials in Latin letters, in addition to those of their consonant skeletons.
 _ARABIC_INITIALS = dict.fromkeys("اأإآعى", "aio") | {
     "و": "vo",
     "ي": "i",

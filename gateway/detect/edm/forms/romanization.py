@@ -7,8 +7,9 @@ Arabic script writes only long vowels, so any vowel of a Latin spelling may be a
 
     transcribed("الزهراوي") & unvowelled("alzahrawi")        # {"zhraui"}
 
-Finer than `spelling.blurred`, which equates all vowels: a surname without other words is compared by these. Vowels
-are a, i and u; e may be a or i. Consonants that some spellings confuse are one: h and kh, g and j, q and k.
+Finer than `spelling.vowel_insensitive_keys`, which equates all vowels: a surname without other words is compared by
+these. Vowels are a, i and u; e may be a or i. Consonants that some spellings confuse are one: h and kh, g and j, q
+and k.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def transcribed(word: str) -> frozenset[str]:
 
 
 def unvowelled(word: str) -> frozenset[str]:
-    """Return the Arabic consonant skeletons of a Latin word in lower case, for every choice of short vowels."""
+    """Return the Arabic consonants of a Latin word in lower case, for every choice of short vowels."""
     found: frozenset[str] = frozenset()
     for is_cut, spelled in enumerate(() if word.endswith("e") else _spelled(word, _LATIN_ARTICLE)):
         for each in dict.fromkeys((spelled, _FINAL_H.sub("", spelled))):

@@ -5,11 +5,11 @@ Mohammed, Muhammad, محمد. `readings` returns the keys of a word, in a small 
 all hushing sounds, `s` for all hissing ones. The usual transliterations have the same key. A spelling with two
 pronunciations (`ch` in Chernov and in Mikhail) has two keys; two words may be the same name if they share one.
 
-`skeletons` returns the consonants only, for names that Arabic script writes without short vowels.
+`consonant_skeletons` returns the consonants only, for names that Arabic script writes without short vowels.
 
     readings("Щербаков")                              # ("Serbakov",)
     set(readings("Schtscherbakow")) & set(readings("Shcherbakov"))      # {"Serbakov"}
-    set(skeletons("Mohammed")) & set(skeletons("محمد"))                  # {"mhmd"}
+    set(consonant_skeletons("Mohammed")) & set(consonant_skeletons("محمد"))                  # {"mhmd"}
 
 This module compares words only. Whether a person is meant depends on a second word: see `matching.finder`.
 """
@@ -253,12 +253,12 @@ def without_accents(word: str) -> str:
 
 
 def readings(word: str) -> tuple[str, ...]:
-    """The keys of a word, most likely first; none for a word of Arabic script, which has only skeletons."""
+    """The keys of a word, most likely first; none for a word of Arabic script, which has only consonant skeletons."""
     return sounds(word)[0]
 
 
 def sounds(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The `readings` of a word, and the same with vowels `blurred`, for half the price of both."""
+    """Return `readings` and `vowel_insensitive_keys` of a word, in half the time of two calls."""
     lowered = word.casefold()
     if not 0 < len(lowered) <= _LONGEST_WORD or is_arabic(lowered):
         return (), ()
@@ -266,14 +266,14 @@ def sounds(word: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(dict.fromkeys(map(_merged, spelled))), tuple(dict.fromkeys(map(_blurred, spelled)))
 
 
-def skeletons(word: str) -> tuple[str, ...]:
-    """The consonants of a word; of all scripts, so that they can be compared."""
+def consonant_skeletons(word: str) -> tuple[str, ...]:
+    """Return the consonants of a word of any script, in Latin letters, so that scripts can be compared."""
     lowered = word.casefold()
     if not 0 < len(lowered) <= _LONGEST_WORD:
         return ()
     if not is_arabic(lowered):
         lowered = _ASSIMILATED.sub(r"abdul\1", lowered)
-        bones = [_bones(spelling) for spelling in _spellings(lowered)]
+        bones = [_consonants(spelling) for spelling in _spellings(lowered)]
         if lowered.endswith("h"):
             bones += [f"{each}h" for each in bones]  # Saleh has a letter there that Fatimah has not
         return tuple(dict.fromkeys(bones))
@@ -286,8 +286,8 @@ def skeletons(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_choices(parts)))
 
 
-def blurred(word: str) -> tuple[str, ...]:
-    """The consonants of a word and where its vowels are, whichever they are: Mohammed, Muhammad; Khalid, Khaled."""
+def vowel_insensitive_keys(word: str) -> tuple[str, ...]:
+    """Return the keys of a word with all vowels equal, so that Mohammed and Muhammad have the same key."""
     lowered = word.casefold()
     if not 0 < len(lowered) <= _LONGEST_WORD or is_arabic(lowered):
         return ()
@@ -359,7 +359,7 @@ def _blurred(spelling: str) -> str:
     return _VOWELS.sub("V", single(spelling).removesuffix("h"))
 
 
-def _bones(spelling: str) -> str:
+def _consonants(spelling: str) -> str:
     once = single(spelling)
     first = "v" if once.startswith("v") else ""
     return first + _WEAK.sub("", once[len(first) :].removesuffix("h"))

@@ -17,7 +17,7 @@ from ...names.cues import PARTICLES, TITLES
 from ...names.given_names import is_given_name
 from ...names.shape import ends_like_surname
 from ..forms.arabic_given_names import ARABIC_GIVENS, is_arabic_origin
-from ..forms.spelling import blurred, is_arabic
+from ..forms.spelling import is_arabic, vowel_insensitive_keys
 from ..forms.stems import is_baltic, may_be_baltic
 
 WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670])*")
@@ -30,7 +30,7 @@ SERVANT = frozenset(("abd", "abdul", "abdel", "abdal", "abdu", "عبد", "وعب
 """The first half of names such as Abdul Rahman, which are written in one word or two."""
 _SERVANT_PREFIX = re.compile(r"^(?:abd[aeu]l|عبدال)(?=\w{3})")
 _ARABIC_SHAPES = frozenset(
-    shape for name in ARABIC_GIVENS for shape in blurred(name) if len(shape) - shape.count("V") >= 3
+    shape for name in ARABIC_GIVENS for shape in vowel_insensitive_keys(name) if len(shape) - shape.count("V") >= 3
 )
 _ARABIC_PARTS = re.compile(r"(?i)(?:^|[ -])(?:al|el|bin|ibn|bint|binti|abu|abou|umm)[ -](?=\w{3})|^al\w{3,}[iy]$")
 JOINTS = frozenset(
@@ -147,7 +147,7 @@ def person_of(fields: Mapping[str, str]) -> Person | None:
 
 @lru_cache(_MOST_KEPT)
 def _sounds_arabic(word: str) -> bool:
-    return is_arabic_origin(word) or not _ARABIC_SHAPES.isdisjoint(blurred(word))
+    return is_arabic_origin(word) or not _ARABIC_SHAPES.isdisjoint(vowel_insensitive_keys(word))
 
 
 def company_words(name: str) -> tuple[str, ...]:

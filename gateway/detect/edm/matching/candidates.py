@@ -49,7 +49,7 @@ def marks_of(text_words: Words, vocabulary: Vocabulary) -> list[Mark]:
         found = vocabulary.look_up(words[hashed])
         if hashed in vocabulary.echoes:
             echoes.add(hashed)
-        elif found.is_listed and _may_stand(text, found):
+        elif found.is_listed and _may_be_name(text, found):
             listed[words[hashed]] = found
     marks = {mark[:2]: mark for mark in _places(text_words, listed)}
     if echoes:
@@ -58,9 +58,9 @@ def marks_of(text_words: Words, vocabulary: Vocabulary) -> list[Mark]:
             if hash(word) in echoes and (match.start() == 0 or not _WORD.match(text, match.start() - 1)):
                 found = vocabulary.look_up(word)
                 is_within = text[match.start() - 1 : match.start()] in _WITHIN and match[0] in found.capitals
-                if is_within or _may_stand(text, found):
+                if is_within or _may_be_name(text, found):
                     marks[match.span()] = (*match.span(), found)
-    cut = [*_cut_words(text, vocabulary), *_servants(text, vocabulary)]
+    cut = [*_cut_words(text, vocabulary), *_abd_names(text, vocabulary)]
     if echoes:
         givers = [(start, end) for start, end, found in (*marks.values(), *cut) if found.is_giver]
         marks.update((mark[:2], mark) for giver in givers for mark in _beside(text, *giver, echoes, vocabulary))
@@ -85,7 +85,7 @@ def _beside(text: str, start: int, end: int, echoes: set[int], vocabulary: Vocab
         word = folded(text[first:last])
         if hash(word) in echoes:
             found = vocabulary.look_up(word)
-            if _may_stand(text, found):
+            if _may_be_name(text, found):
                 yield first, last, found
 
 
@@ -124,7 +124,7 @@ def _cut_words(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
                 yield *match.span(), listed
 
 
-def _servants(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
+def _abd_names(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
     """عبد الله and its like, which a list has in one word as well."""
     for match in _SERVANT.finditer(text) if "عبد " in text else ():
         listed = vocabulary.look_up(folded(f"عبد{match[1]}"))
@@ -132,7 +132,7 @@ def _servants(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
             yield *match.span(), listed
 
 
-def _may_stand(text: str, listed: Listed) -> bool:
+def _may_be_name(text: str, listed: Listed) -> bool:
     """False for an everyday word that has no capital within a sentence; asked often, so the quick test is first."""
     return not listed.is_common_word or any(
         form in text and any(f"{sign}{form}" in text for sign in _BEFORE_CAPITALS) for form in listed.capitals

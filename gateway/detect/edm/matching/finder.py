@@ -28,7 +28,7 @@ from ..index.people import JOINTS
 from ..index.values import Values
 from .candidates import REACH, Mark, marks_of
 from .companies import company_in
-from .joined_names import glued_runs
+from .joined_names import joined_word_runs
 from .nouns import is_determined, is_noun
 from .pairs import (
     are_prose,
@@ -49,15 +49,15 @@ from .titles import (
     FAMILY,
     GLUE,
     TITLE_LETTERS,
-    glued_before,
     has_article,
     has_article_before,
     has_initial,
-    has_title_behind,
+    has_title_after,
     is_addressed,
-    is_behind_part,
+    is_after_name_part,
     is_titled,
     is_written,
+    joined_word_before,
     word_before,
 )
 from .user_names import user_name_at
@@ -118,7 +118,7 @@ class EdmFinder:
 
     def _glued(self, text: str, values: Values) -> Iterator[Finding]:
         """Names in one word or letter by letter."""
-        for run in glued_runs(text):
+        for run in joined_word_runs(text):
             known = [self._vocabulary.look_up(folded(token.text)) for token in run.tokens]
             is_known = any(is_name(*each) for each in permutations(known, 2))
             if is_known and (person := self._person(text, run, known, values)):
@@ -140,24 +140,24 @@ class EdmFinder:
             if may_be_one(*both, *letters) and self._order(*both) and not are_prose(*both, *letters, values, between):
                 return True
         if text[start].islower():
-            if is_titled(text, start, listed) or self._is_behind_given(text, start, listed):
+            if is_titled(text, start, listed) or self._is_after_given_name(text, start, listed):
                 return True
             return bool(listed.alone) and values.is_lower
         if listed.alone or has_initial(text, start, end):
             return True
-        if is_behind_part(text, start) or has_article_before(text, start):
+        if is_after_name_part(text, start) or has_article_before(text, start):
             return True
-        if listed.exact_givens and has_title_behind(text, end):
+        if listed.exact_givens and has_title_after(text, end):
             return True
         if listed.is_common_word and is_at_sentence_start(text, start):
             return False
         return bool(values.near(start))
 
-    def _is_behind_given(self, text: str, start: int, listed: Listed) -> bool:
+    def _is_after_given_name(self, text: str, start: int, listed: Listed) -> bool:
         """Return whether the word follows a given name that is also a common word: "kim harvey"."""
         if listed.is_common or not listed.exact:
             return False
-        before = word_before(text, start) if text[start - 1 : start] not in GLUE else glued_before(text, start)
+        before = word_before(text, start) if text[start - 1 : start] not in GLUE else joined_word_before(text, start)
         given = self._vocabulary.look_up(folded(before))
         return given.is_common_word and self._index.has_pair(given.exact_givens, listed.exact)
 
@@ -217,7 +217,7 @@ class EdmFinder:
                 first, last = joined(list(named), run.at)
                 (one, other), order = next(item for item in named.items() if first <= item[0][0] <= last)
                 given, surname = (one, other) if order > 0 else (other, one)
-                last = self._given_behind(run, known, first, last)
+                last = self._given_name_after(run, known, first, last)
                 first, last = self._with_more_givens(run, known, first, last, known[surname])
                 first, last = self._with_particles(run, run.first_of(first, text), first), run.last_of(last, text)
                 value = f"{self._sound(run.tokens[given].text)} {self._sound(run.tokens[surname].text)}"
@@ -238,7 +238,7 @@ class EdmFinder:
             and may_join(run, known, first, second, is_reversed=True)
         )
 
-    def _given_behind(self, run: WordRun, known: Sequence[Listed], first: int, last: int) -> int:
+    def _given_name_after(self, run: WordRun, known: Sequence[Listed], first: int, last: int) -> int:
         """Return the last token including the given name after a comma: "Trueba Arredondo, Maricruz"."""
         behind = last + 1
         if behind == len(run.tokens) or "," not in run.tokens[behind].gap or not run.tokens[behind].is_capital:

@@ -3,7 +3,7 @@
 One pass in C over the bytes of a text finds the candidates; only those are parsed. Each result is a `WordRun` of the
 name's words, which `finder` looks up in the index.
 
-    [[each.text for each in run.tokens] for run in glued_runs("#AnnaKowalska asked")]    # [["Anna", "Kowalska"]]
+    [[each.text for each in run.tokens] for run in joined_word_runs("#AnnaKowalska asked")]    # [["Anna", "Kowalska"]]
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _OPENINGS = frozenset(("mc", "mac", "o", "d", "al", "el", "ben", "bin", "le", "l
 _MOST_SPACED = 50  # of a text; cutting them takes time
 
 
-def glued_runs(text: str) -> Iterator[WordRun]:
+def joined_word_runs(text: str) -> Iterator[WordRun]:
     """The words of a text that could be a whole name without its spaces, or with too many."""
     shapes = text.encode("utf-8", "surrogatepass").translate(_SHAPES, _CONTINUATIONS)
     if b"aA" in shapes or not text.isascii():

@@ -73,7 +73,7 @@ _INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")
 _INITIAL_BEHIND = re.compile(r",?[ \u00a0][^\W\d_]{1,2}\.")
 
 
-def has_title_behind(text: str, end: int) -> bool:
+def has_title_after(text: str, end: int) -> bool:
     """Return whether such a title follows the word that ends at `end`."""
     return _HONORIFIC.match(text, end) is not None
 
@@ -103,7 +103,7 @@ def is_addressed(text: str, run: WordRun, first: int, own: Listed) -> bool:
     if not own.exact_givens or not token.is_capital:
         return False
     before = run.tokens[first - 1].text if first > 0 else ""
-    return before.lower() in TITLES or has_title_behind(text, token.end)
+    return before.lower() in TITLES or has_title_after(text, token.end)
 
 
 def has_article(run: WordRun, first: int, own: Listed) -> bool:
@@ -126,13 +126,13 @@ def word_before(text: str, start: int) -> str:
     return match[1][::-1] if match else ""
 
 
-def glued_before(text: str, start: int) -> str:
+def joined_word_before(text: str, start: int) -> str:
     """The word before, of which only a sign separates it: made of `made.rangkuti`; or none."""
     match = _GLUED_BEFORE.search(text, max(0, start - _LONGEST_BEFORE), start)
     return match[1] if match else ""
 
 
-def is_behind_part(text: str, start: int) -> bool:
+def is_after_name_part(text: str, start: int) -> bool:
     """Return whether a title or a part of the name precedes; a German article only after "von" or an initial."""
     if "." in text[start - 2 : start]:
         match = _ABBREVIATED_BEFORE.match(text[max(0, start - _LONGEST_ADDRESS) : start][::-1])

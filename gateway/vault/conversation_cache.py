@@ -50,7 +50,7 @@ def entry_of(rows: Iterable[Row], values: Mapping[str, str]) -> Entry | None:
     return entry
 
 
-class Known:
+class ConversationCache:
     """The least recently used entries are dropped first."""
 
     def __init__(self) -> None:
