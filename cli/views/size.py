@@ -279,15 +279,15 @@ def show_autoscaling(site_sizing: SiteSizing, form: str, site: Path) -> None:
     if form not in FORMS:
         raise InputError(f"expected one of {', '.join(FORMS)}, got {form!r}", where="--autoscaling")
     sizing = site_sizing.spec.sizing
-    if form != "ray" and sizing.scaling.prometheus_url is None:
+    if form != "ray" and sizing.autoscaling.prometheus_url is None:
         hint = "set the URL from which the autoscaler reads vLLM's metrics"
-        where = f"{site}: sizing.scaling.prometheus_url"
+        where = f"{site}: sizing.autoscaling.prometheus_url"
         raise InputError("missing URL of Prometheus", where=where, hint=hint)
     for sized in site_sizing.sizings:
         bounds = bounds_of(sized, sizing)
         if bounds is None:
             output.line(f"# {sized.case.pool.name}: no bounds, {sized.reason or sized.verdict.value}")
             continue
-        stays = f"; at least one replica: {bounds.why_not_zero}" if bounds.why_not_zero else ""
-        output.line(f"# {bounds.pool}: a new replica answers after {bounds.lead_s:,.0f} s{stays}")
+        stays = f"; at least one replica: {bounds.min_replicas_reason}" if bounds.min_replicas_reason else ""
+        output.line(f"# {bounds.pool}: a new replica answers after {bounds.lead_time_s:,.0f} s{stays}")
         output.line("---\n" + yaml.safe_dump(FORMS[form](bounds), sort_keys=False, width=200).rstrip())

@@ -1,4 +1,4 @@
-"""Racks, fabric, storage, costs and scaling under `sizing` of site.yaml.
+"""Racks, fabric, storage, costs and autoscaling under `sizing` of site.yaml.
 
 All prices are inputs of the site; sovctl ships none. They are in one currency, all with or all without tax.
 """
@@ -84,7 +84,7 @@ class Costs(SpecModel):
     """Price of 1,000,000 output tokens of an API."""
 
 
-class Busy(SpecModel):
+class BusyHours(SpecModel):
     """Scheduled hours: replicas are started before the hours begin."""
 
     days: Annotated[str, StringConstraints(pattern=r"^[0-6](-[0-6])?$"), words("days such as 1-5", kind="days")] = "1-5"
@@ -97,10 +97,10 @@ class Busy(SpecModel):
     """Expected load in percent of the peak."""
 
 
-class Scaling(SpecModel):
+class Autoscaling(SpecModel):
     """Settings for an external autoscaler. sovctl generates them and does not run one."""
 
-    base_percent: Annotated[float, Field(ge=0, le=100)] = 20.0
+    min_replicas_percent: Annotated[float, Field(ge=0, le=100)] = 20.0
     """Replicas that always run, in percent of the replicas at peak."""
     prometheus_url: AnyHttpUrl | None = None
     """Prometheus URL from which the autoscaler reads vLLM's metrics."""
@@ -109,6 +109,6 @@ class Scaling(SpecModel):
         StringConstraints(pattern=r"^[A-Za-z]+(/[A-Za-z0-9_+-]+)*$"),
         words("a time zone such as Europe/Berlin", kind="time zone"),
     ] = "UTC"
-    """IANA time zone of `calendar`."""
-    calendar: Annotated[list[Busy], Field(max_length=20)] = Field(default_factory=list)
+    """IANA time zone of `busy_hours`."""
+    busy_hours: Annotated[list[BusyHours], Field(max_length=20)] = Field(default_factory=list)
     """Scheduled hours."""

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .sizing_inputs import Costs, Fabric, RackSpace, Scaling, Storage
+from .sizing_inputs import Autoscaling, Costs, Fabric, RackSpace, Storage
 from .types import Language, Name, SpecModel
 
 _Tokens = Annotated[int, Field(ge=1, le=16_777_216)]
@@ -112,5 +112,5 @@ class Sizing(SpecModel):
     """Prices. Default: costs are not computed."""
     tokens_per_step: dict[Name, Annotated[float, Field(ge=1, le=16)]] = Field(default_factory=dict)
     """Measured tokens per decode step with speculative decoding, by pool. Default: 1."""
-    scaling: Scaling = Scaling()
+    autoscaling: Autoscaling = Autoscaling()
     """Settings for an external autoscaler."""

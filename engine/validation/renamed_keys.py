@@ -24,6 +24,11 @@ RENAMED_KEYS = {
     "sizing.hall.racks": "sizing.racks.count",
     "sizing.racks.racks": "sizing.racks.count",
     "sizing.hall": "sizing.racks",
+    "sizing.scaling.base_percent": "sizing.autoscaling.min_replicas_percent",
+    "sizing.scaling.calendar": "sizing.autoscaling.busy_hours",
+    "sizing.autoscaling.base_percent": "sizing.autoscaling.min_replicas_percent",
+    "sizing.autoscaling.calendar": "sizing.autoscaling.busy_hours",
+    "sizing.scaling": "sizing.autoscaling",
     "sizing.costs.api_input_per_million": "sizing.costs.input_price_per_million",
     "sizing.costs.api_output_per_million": "sizing.costs.output_price_per_million",
 }

@@ -29,7 +29,7 @@ _LISTS = ("node_groups", "models", "pools", "workload")
 _INDEX = re.compile(rf"\b({'|'.join(_LISTS)})\[(\d+)\]")
 # Keys of `sizing` that rules over other keys do not read, and numbers that no rule needs exactly. An invalid one is
 # removed or replaced, so that its section is still checked.
-_INDEPENDENT = frozenset(("sizing", part) for part in ("racks", "fabric", "storage", "costs", "scaling"))
+_INDEPENDENT = frozenset(("sizing", part) for part in ("racks", "fabric", "storage", "costs", "autoscaling"))
 _REPLACEMENTS = {("workload", "users"): 1}
 
 

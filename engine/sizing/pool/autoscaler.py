@@ -1,4 +1,4 @@
-"""Settings of an external autoscaler for a pool: bounds, target, lead time and calendar, for KEDA, KServe and Ray.
+"""Settings of an external autoscaler for a pool: bounds, target, lead time, scheduled replicas; for KEDA, KServe and Ray.
 
 sovctl generates these settings and does not run an autoscaler. A replica takes minutes to load. Replicas for known busy
 hours are therefore started before them, and spare replicas are not scaled down.
@@ -36,22 +36,22 @@ class Bounds:
     """Autoscaling settings of one pool."""
 
     pool: str
-    least: int
+    min_replicas: int
     """Minimum replicas."""
-    most: int
+    max_replicas: int
     """Maximum replicas."""
-    warm: int
-    """Loaded spare replicas, included in `least`."""
+    spare_replicas: int
+    """Loaded spare replicas, included in `min_replicas`."""
     target_in_flight: float
     """Requests in flight per replica."""
-    lead_s: float
+    lead_time_s: float
     """Seconds from the scaling decision to the first answer of a new replica."""
-    down_s: float
+    scale_down_delay_s: float
     """Seconds of low load before a replica is removed."""
-    why_not_zero: str
+    min_replicas_reason: str
     """Reason to keep the last replica; empty if the pool may scale to 0."""
     timezone: str
-    calendar: tuple[Prescale, ...]
+    prescales: tuple[Prescale, ...]
     prometheus_url: str
 
 
@@ -78,40 +78,40 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
     """Return the settings of a pool; None if its workload was not sized."""
     if sized.limit is None or sized.need is None or sized.server is None:
         return None
-    case, scaling = sized.case, sizing.scaling
+    case, scaling = sized.case, sizing.autoscaling
     demand, performance, point = case.demand, sized.performance, sized.limit.point
     assert demand is not None
     assert performance is not None
     carries = point.in_flight
-    lead_s = load_s(node_weights(sized.server, case.platform.gpus), sizing.storage.read_gb_s)
-    warm = sizing.reserve.spare_replicas
-    most = max(case.pool.replicas, sized.need.with_reserve or sized.need.replicas)
+    lead_time_s = load_s(node_weights(sized.server, case.platform.gpus), sizing.storage.read_gb_s)
+    spare_replicas = sizing.reserve.spare_replicas
+    max_replicas = max(case.pool.replicas, sized.need.with_reserve or sized.need.replicas)
 
     def replicas(percent: float) -> int:
         in_flight = performance.needed_in_flight(point, demand, share=percent / 100)
-        return min(most, max(1, ceil(in_flight / carries - 1e-9)) + warm)
+        return min(max_replicas, max(1, ceil(in_flight / carries - 1e-9)) + spare_replicas)
 
     ttft_s = demand.ttft_s
     stays = ""
-    if ttft_s is not None and ttft_s < lead_s:
-        stays = f"a start takes {lead_s:.0f} s, the limit of the first token is {ttft_s:g} s"
-    may_be_zero = not stays and warm == 0 and scaling.base_percent == 0
-    least = 0 if may_be_zero else replicas(scaling.base_percent)
-    always = [replicas(each.percent) for each in scaling.calendar if is_all_week(each, lead_s=lead_s)]
+    if ttft_s is not None and ttft_s < lead_time_s:
+        stays = f"a start takes {lead_time_s:.0f} s, the limit of the first token is {ttft_s:g} s"
+    may_be_zero = not stays and spare_replicas == 0 and scaling.min_replicas_percent == 0
+    min_replicas = 0 if may_be_zero else replicas(scaling.min_replicas_percent)
+    always = [replicas(each.percent) for each in scaling.busy_hours if is_all_week(each, lead_time_s=lead_time_s)]
     return Bounds(
         pool=case.pool.name,
-        least=max([least, *always]),
-        most=most,
-        warm=warm,
+        min_replicas=max([min_replicas, *always]),
+        max_replicas=max_replicas,
+        spare_replicas=spare_replicas,
         target_in_flight=round(TARGET_SHARE * carries, 1),
-        lead_s=round(lead_s),
-        down_s=round(max(_MIN_SCALE_DOWN_S, 2 * lead_s)),
-        why_not_zero=stays,
+        lead_time_s=round(lead_time_s),
+        scale_down_delay_s=round(max(_MIN_SCALE_DOWN_S, 2 * lead_time_s)),
+        min_replicas_reason=stays,
         timezone=scaling.timezone,
-        calendar=tuple(
+        prescales=tuple(
             made
-            for each in scaling.calendar
-            for made in prescales(each, lead_s=lead_s, replicas=replicas(each.percent))
+            for each in scaling.busy_hours
+            for made in prescales(each, lead_time_s=lead_time_s, replicas=replicas(each.percent))
         ),
         prometheus_url=str(scaling.prometheus_url or "").rstrip("/"),  # KEDA appends "/api/v1/query"
     )
@@ -129,11 +129,11 @@ def _query(bounds: Bounds) -> str:
 
 def _scale_down(bounds: Bounds) -> dict[str, Any]:
     """Return the scale-down behavior; Kubernetes defaults to 5 minutes and accepts at most 1 hour."""
-    return {"scaleDown": {"stabilizationWindowSeconds": min(_MAX_SCALE_DOWN_S, int(bounds.down_s))}}
+    return {"scaleDown": {"stabilizationWindowSeconds": min(_MAX_SCALE_DOWN_S, int(bounds.scale_down_delay_s))}}
 
 
 def keda(bounds: Bounds) -> dict[str, Any]:
-    """Return a KEDA ScaledObject: running and waiting requests of vLLM, and the calendar."""
+    """Return a KEDA ScaledObject: running and waiting requests of vLLM, and the scheduled replicas."""
     triggers: list[dict[str, Any]] = [
         {
             "type": "prometheus",
@@ -155,7 +155,7 @@ def keda(bounds: Bounds) -> dict[str, Any]:
                 "desiredReplicas": str(each.replicas),
             },
         }
-        for each in bounds.calendar
+        for each in bounds.prescales
     ]
     return {
         "apiVersion": "keda.sh/v1alpha1",
@@ -163,8 +163,8 @@ def keda(bounds: Bounds) -> dict[str, Any]:
         "metadata": {"name": bounds.pool},
         "spec": {
             "scaleTargetRef": {"name": bounds.pool},
-            "minReplicaCount": bounds.least,
-            "maxReplicaCount": bounds.most,
+            "minReplicaCount": bounds.min_replicas,
+            "maxReplicaCount": bounds.max_replicas,
             "pollingInterval": 15,
             "advanced": {"horizontalPodAutoscalerConfig": {"behavior": _scale_down(bounds)}},
             "triggers": triggers,
@@ -173,7 +173,7 @@ def keda(bounds: Bounds) -> dict[str, Any]:
 
 
 def kserve(bounds: Bounds) -> dict[str, Any]:
-    """Return the scaling part of a KServe InferenceService, which KServe passes to KEDA; without calendar."""
+    """Return the scaling part of a KServe InferenceService, which KServe passes to KEDA; without scheduled replicas."""
     return {
         "apiVersion": "serving.kserve.io/v1beta1",
         "kind": "InferenceService",
@@ -187,8 +187,8 @@ def kserve(bounds: Bounds) -> dict[str, Any]:
         "spec": {
             "predictor": {
                 "labels": {"pool": bounds.pool},  # of its pods
-                "minReplicas": bounds.least,
-                "maxReplicas": bounds.most,
+                "minReplicas": bounds.min_replicas,
+                "maxReplicas": bounds.max_replicas,
                 "autoScaling": {
                     "behavior": _scale_down(bounds),
                     "metrics": [
@@ -211,17 +211,17 @@ def kserve(bounds: Bounds) -> dict[str, Any]:
 
 
 def ray(bounds: Bounds) -> dict[str, Any]:
-    """Return one of the `deployments` of a Ray Serve application; without calendar."""
+    """Return one of the `deployments` of a Ray Serve application; without scheduled replicas."""
     return {
         "name": bounds.pool,
         "max_ongoing_requests": max(1, round(bounds.target_in_flight / TARGET_SHARE)),
         "autoscaling_config": {
-            "min_replicas": bounds.least,
-            "initial_replicas": bounds.least,
-            "max_replicas": bounds.most,
+            "min_replicas": bounds.min_replicas,
+            "initial_replicas": bounds.min_replicas,
+            "max_replicas": bounds.max_replicas,
             "target_ongoing_requests": bounds.target_in_flight,
             "upscale_delay_s": 30,
-            "downscale_delay_s": bounds.down_s,
+            "downscale_delay_s": bounds.scale_down_delay_s,
         },
     }
 

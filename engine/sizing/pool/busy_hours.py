@@ -1,6 +1,6 @@
 """Converts the busy hours of a week to cron expressions that start a lead time earlier. Pure.
 
-    prescales(busy, lead_s=119, replicas=4)  # [Prescale("58 7 * * 1,2,3,4,5", "0 18 * * 1,2,3,4,5", 4)]
+    prescales(busy, lead_time_s=119, replicas=4)  # [Prescale("58 7 * * 1,2,3,4,5", "0 18 * * 1,2,3,4,5", 4)]
 
 Intervals that overlap because of the lead time are merged. KEDA's cron trigger is active while its next end is before
 its next start, so two overlapping triggers would be active for a few minutes only; it also rejects an end equal to the
@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil
 
-from ...spec.sizing_inputs import Busy
+from ...spec.sizing_inputs import BusyHours
 
 _DAY, _WEEK = 1440, 10080  # minutes
 
@@ -27,14 +27,14 @@ class Prescale:
     replicas: int
 
 
-def prescales(busy: Busy, *, lead_s: float, replicas: int) -> list[Prescale]:
-    """Return the expressions of one calendar entry, one per time of day; empty if the hours cover the week.
+def prescales(busy: BusyHours, *, lead_time_s: float, replicas: int) -> list[Prescale]:
+    """Return the expressions of one entry of `busy_hours`, one per time of day; empty if the hours cover the week.
 
     Args:
-        lead_s: seconds that a replica needs to start.
+        lead_time_s: seconds that a replica needs to start.
     """
-    spans = _spans(busy, ceil(lead_s / 60))
-    if is_all_week(busy, lead_s=lead_s):
+    spans = _spans(busy, ceil(lead_time_s / 60))
+    if is_all_week(busy, lead_time_s=lead_time_s):
         return []
     alike: dict[tuple[int, int], list[int]] = {}
     for start, end in spans:
@@ -44,12 +44,12 @@ def prescales(busy: Busy, *, lead_s: float, replicas: int) -> list[Prescale]:
     ]
 
 
-def is_all_week(busy: Busy, *, lead_s: float) -> bool:
+def is_all_week(busy: BusyHours, *, lead_time_s: float) -> bool:
     """Return whether the hours of an entry, with their lead times, cover the whole week."""
-    return any(end - start >= _WEEK for start, end in _spans(busy, ceil(lead_s / 60)))
+    return any(end - start >= _WEEK for start, end in _spans(busy, ceil(lead_time_s / 60)))
 
 
-def _spans(busy: Busy, lead: int) -> list[tuple[int, int]]:
+def _spans(busy: BusyHours, lead: int) -> list[tuple[int, int]]:
     """Return disjoint (start, end) in minutes since Sunday 00:00; the last may end in the next week."""
     first, _, last = busy.days.partition("-")
     begins, length = _minutes(busy.start), (_minutes(busy.end) - _minutes(busy.start)) % _DAY or _DAY

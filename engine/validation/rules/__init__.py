@@ -93,7 +93,7 @@ RULES: tuple[Rule, ...] = (
          demand.check_percents,
          is_of_items=True),
     Rule("an API has a price for input and for output tokens", ("sizing",), demand.check_prices),
-    Rule("the time zone of the calendar is an IANA time zone", ("sizing",), demand.check_timezone),
+    Rule("`sizing.autoscaling.timezone` is an IANA time zone", ("sizing",), demand.check_timezone),
     Rule("calls of a workload class fit into max_model_len", demand.READS, demand.check_lengths, is_of_items=True,
          is_of_numbers=True),
     Rule("weights and one session of max_model_len fit into the GPUs of a replica", demand.READS,

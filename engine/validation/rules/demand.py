@@ -82,9 +82,9 @@ def _percents(spec: SiteSpec) -> Iterator[tuple[str, float]]:
         yield f"workload[{index}].online_percent", each.online_percent
         yield f"workload[{index}].prefix_hit_percent", each.prefix_hit_percent
     yield "sizing.reserve.growth_percent_per_year", sizing.reserve.growth_percent_per_year
-    yield "sizing.scaling.base_percent", sizing.scaling.base_percent
-    for index, busy in enumerate(sizing.scaling.calendar):
-        yield f"sizing.scaling.calendar[{index}].percent", busy.percent
+    yield "sizing.autoscaling.min_replicas_percent", sizing.autoscaling.min_replicas_percent
+    for index, busy in enumerate(sizing.autoscaling.busy_hours):
+        yield f"sizing.autoscaling.busy_hours[{index}].percent", busy.percent
     if sizing.costs is not None:
         yield "sizing.costs.support_percent_per_year", sizing.costs.support_percent_per_year
 
@@ -105,7 +105,7 @@ def check_prices(site: SiteUnderValidation) -> Iterator[Problem]:
 
 def check_timezone(site: SiteUnderValidation) -> Iterator[Problem]:
     """Check the time zone against the controller's database; without a database, every name is accepted."""
-    name = site.spec.sizing.scaling.timezone
+    name = site.spec.sizing.autoscaling.timezone
     with suppress(ZoneInfoNotFoundError, OSError, ValueError):  # "Europe" is a folder
         ZoneInfo(name)
         return
@@ -114,7 +114,7 @@ def check_timezone(site: SiteUnderValidation) -> Iterator[Problem]:
         near = nearest_few(name, sorted(known))
         yield Problem(
             f"expected an IANA time zone, got `{name}`",
-            where="sizing.scaling.timezone",
+            where="sizing.autoscaling.timezone",
             hint=f"did you mean {' or '.join(f'`{each}`' for each in near)}?" if near else "such as Europe/Berlin",
         )
 

@@ -23,15 +23,15 @@ from sovctl.engine.spec.sizing_inputs import Busy
 
 BOUNDS = Bounds(
     pool="chat",
-    least=2,
-    most=6,
-    warm=1,
+    min_replicas=2,
+    max_replicas=6,
+    spare_replicas=1,
     target_in_flight=44.8,
-    lead_s=1220,
-    down_s=2440,
-    why_not_zero="",
+    lead_time_s=1220,
+    scale_down_delay_s=2440,
+    min_replicas_reason="",
     timezone="Europe/Berlin",
-    calendar=(Prescale("39 7 * * 1,2,3,4,5", "0 18 * * 1,2,3,4,5", 4),),
+    prescales=(Prescale("39 7 * * 1,2,3,4,5", "0 18 * * 1,2,3,4,5", 4),),
     prometheus_url="http://prometheus.example:9090",
 )
 
@@ -120,11 +120,11 @@ SCHEMAS = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("least", [0, 2])
 def test_a_form_has_only_fields_that_its_reader_has(form: str, least: int) -> None:
-    jsonschema.validate(FORMS[form](replace(BOUNDS, least=least)), SCHEMAS[form])
+    jsonschema.validate(FORMS[form](replace(BOUNDS, min_replicas=least)), SCHEMAS[form])
 
 
 def test_a_wait_is_never_longer_than_kubernetes_takes() -> None:
-    slow = replace(BOUNDS, down_s=9000)
+    slow = replace(BOUNDS, scale_down_delay_s=9000)
     for form in ("keda", "kserve"):
         jsonschema.validate(FORMS[form](slow), SCHEMAS[form])
 
@@ -195,8 +195,8 @@ def test_keda_holds_the_replicas_in_the_busy_hours_and_the_lead_time_and_in_no_o
         for day in range(first, first + (last - first) % 7 + 1)
         for minute in range(length + lead)
     }
-    found = prescales(busy, lead_s=lead * 60, replicas=3)
-    if is_all_week(busy, lead_s=lead * 60):
+    found = prescales(busy, lead_time_s=lead * 60, replicas=3)
+    if is_all_week(busy, lead_time_s=lead * 60):
         assert (found, len(wanted)) == ([], WEEK)
     else:
         assert kedas_minutes(found) == wanted
@@ -204,10 +204,10 @@ def test_keda_holds_the_replicas_in_the_busy_hours_and_the_lead_time_and_in_no_o
 
 def test_hours_that_meet_through_the_lead_time_are_one() -> None:
     through = Busy(days="1-5", start="00:00", end="23:50")
-    assert prescales(through, lead_s=1200, replicas=3) == [Prescale("40 23 * * 0", "50 23 * * 5", 3)]
+    assert prescales(through, lead_time_s=1200, replicas=3) == [Prescale("40 23 * * 0", "50 23 * * 5", 3)]
 
 
 def test_hours_without_a_gap_are_a_bound_and_no_trigger() -> None:
     through = Busy(days="0-6", start="00:00", end="23:40")
-    assert is_all_week(through, lead_s=1200)
-    assert prescales(through, lead_s=1200, replicas=3) == []
+    assert is_all_week(through, lead_time_s=1200)
+    assert prescales(through, lead_time_s=1200, replicas=3) == []

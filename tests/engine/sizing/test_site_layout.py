@@ -219,17 +219,17 @@ def test_what_has_no_price_is_absent_and_named() -> None:
 
 
 def bounds(**scaling: Any) -> Bounds:
-    spec, sizings, _ = bank(scaling={"prometheus_url": "http://10.20.0.9:9090", **scaling})
+    spec, sizings, _ = bank(autoscaling={"prometheus_url": "http://10.20.0.9:9090", **scaling})
     found = bounds_of(sizings[0], spec.sizing)
     assert found is not None
     return found
 
 
 def test_bounds_are_within_what_is_there_and_keep_the_spare() -> None:
-    found = bounds(base_percent=0)
-    assert 1 <= found.warm < found.least <= found.most
-    assert found.down_s >= max(120, 2 * found.lead_s - 1)
-    assert "a start takes" in found.why_not_zero
+    found = bounds(min_replicas_percent=0)
+    assert 1 <= found.spare_replicas < found.min_replicas <= found.max_replicas
+    assert found.scale_down_delay_s >= max(120, 2 * found.lead_time_s - 1)
+    assert "a start takes" in found.min_replicas_reason
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_bounds_are_within_what_is_there_and_keep_the_spare() -> None:
     ],
 )
 def test_replicas_start_before_they_are_needed_also_past_midnight(busy: dict[str, str], start: str, end: str) -> None:
-    (found,) = bounds(calendar=[busy]).calendar  # 119 s to load: two minutes
+    (found,) = bounds(busy_hours=[busy]).prescales  # 119 s to load: two minutes
     assert (found.start, found.end) == (start, end)
 
 
@@ -251,13 +251,16 @@ def test_a_slow_store_takes_longer_and_an_unknown_one_the_longest() -> None:
 
 
 def test_every_form_carries_the_same_bounds() -> None:
-    found = bounds(calendar=[{"start": "08:00", "end": "18:00"}])
+    found = bounds(busy_hours=[{"start": "08:00", "end": "18:00"}])
     keda, kserve, ray = (FORMS[name](found) for name in ("keda", "kserve", "ray"))
-    assert (keda["spec"]["minReplicaCount"], keda["spec"]["maxReplicaCount"]) == (found.least, found.most)
+    assert (keda["spec"]["minReplicaCount"], keda["spec"]["maxReplicaCount"]) == (
+        found.min_replicas,
+        found.max_replicas,
+    )
     metric, cron = keda["spec"]["triggers"]
     assert "vllm:num_requests_waiting" in metric["metadata"]["query"]
     assert metric["metadata"]["ignoreNullValues"] == "false"
-    assert cron["metadata"]["desiredReplicas"] == str(found.calendar[0].replicas)
+    assert cron["metadata"]["desiredReplicas"] == str(found.prescales[0].replicas)
     assert all(type(value) is str for each in keda["spec"]["triggers"] for value in each["metadata"].values())
-    assert kserve["spec"]["predictor"]["minReplicas"] == ray["autoscaling_config"]["min_replicas"] == found.least
+    assert kserve["spec"]["predictor"]["minReplicas"] == ray["autoscaling_config"]["min_replicas"] == found.min_replicas
     assert ray["autoscaling_config"]["target_ongoing_requests"] <= ray["max_ongoing_requests"]
