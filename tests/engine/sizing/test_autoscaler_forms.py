@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from examples import examples
 from sovctl.engine.sizing.pool.autoscaler import FORMS, Bounds
 from sovctl.engine.sizing.pool.busy_hours import Prescale, is_all_week, prescales
-from sovctl.engine.spec.sizing_inputs import Busy
+from sovctl.engine.spec.sizing_inputs import BusyHours
 
 BOUNDS = Bounds(
     pool="chat",
@@ -188,7 +188,7 @@ def clock(minutes: int) -> str:
 def test_keda_holds_the_replicas_in_the_busy_hours_and_the_lead_time_and_in_no_other(
     days: str, start: int, length: int, lead: int
 ) -> None:
-    busy = Busy(days=days, start=clock(start), end=clock((start + length) % 1440))
+    busy = BusyHours(days=days, start=clock(start), end=clock((start + length) % 1440))
     first, last = int(days[0]), int(days[-1])
     wanted = {
         (day * 1440 + start - lead + minute) % WEEK
@@ -203,11 +203,11 @@ def test_keda_holds_the_replicas_in_the_busy_hours_and_the_lead_time_and_in_no_o
 
 
 def test_hours_that_meet_through_the_lead_time_are_one() -> None:
-    through = Busy(days="1-5", start="00:00", end="23:50")
+    through = BusyHours(days="1-5", start="00:00", end="23:50")
     assert prescales(through, lead_time_s=1200, replicas=3) == [Prescale("40 23 * * 0", "50 23 * * 5", 3)]
 
 
 def test_hours_without_a_gap_are_a_bound_and_no_trigger() -> None:
-    through = Busy(days="0-6", start="00:00", end="23:40")
+    through = BusyHours(days="0-6", start="00:00", end="23:40")
     assert is_all_week(through, lead_time_s=1200)
     assert prescales(through, lead_time_s=1200, replicas=3) == []
