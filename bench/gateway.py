@@ -191,7 +191,7 @@ def measure(bench: Bench, names: list[str]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Measure the gateway and its peers.")
     parser.add_argument("--check", action="store_true", help="end with 1 when a bar is missed")
     parser.add_argument("--only", default=",".join(CONTENDERS), help="contenders, by comma: " + ", ".join(CONTENDERS))

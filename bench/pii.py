@@ -74,7 +74,7 @@ REGIONS = {
 def measure(
     documents: list[Document], settings: DetectSettings | None, *, listed: ExactDataMatchSettings | None = None
 ) -> dict[str, Any]:
-    """Every figure.
+    """Return all figures.
 
     Args:
         settings: of the site; None for a site of each document's language.
@@ -106,7 +106,7 @@ def measure(
 
 
 def index_of(people: Path, folder: Path) -> ExactDataMatchSettings:
-    """An index of these people under a key of its own, in `folder`.
+    """Build an index of these people with its own key, in `folder`.
 
     Raises:
         SovctlError: not a valid list.
@@ -122,7 +122,7 @@ def index_of(people: Path, folder: Path) -> ExactDataMatchSettings:
 
 
 def misses(result: dict[str, Any], *, has_names: bool) -> list[str]:
-    """The bars that do not hold.
+    """Return the missed targets.
 
     Args:
         has_names: names are looked for in a list or by a model, so their bar counts.
@@ -178,7 +178,7 @@ def show(result: dict[str, Any]) -> None:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.pii", description="Measure the gateway's detection.")
     parser.add_argument("--data", type=Path, action="append", metavar="FILE.jsonl", help="may be given again")
     parser.add_argument("--listed", type=Path, metavar="PEOPLE.csv", help="a list to look for, as of `edm build`")

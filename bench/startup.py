@@ -120,7 +120,7 @@ def measure() -> dict[str, Any]:
 
 
 def is_missed(row: dict[str, Any]) -> bool:
-    """True when a bar of a row does not hold."""
+    """Return whether a row misses a target."""
     return row["ratio"] > row["most_ratio"] or (row["most_s"] is not None and row["median_s"] >= row["most_s"])
 
 

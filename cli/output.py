@@ -44,7 +44,7 @@ def prepare() -> None:
 
 
 def has_colour(stream: Any = None) -> bool:
-    """Return True if `stream` (default: standard output) is a terminal and NO_COLOR is unset or empty."""
+    """Return whether `stream` (default: standard output) is a terminal and NO_COLOR is unset or empty."""
     stream = stream or sys.stdout
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
@@ -112,7 +112,7 @@ def problem(message: str, *, hint: str = "") -> None:
 
 
 def can_ask() -> bool:
-    """Return True if standard input and standard error are terminals."""
+    """Return whether standard input and standard error are terminals."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

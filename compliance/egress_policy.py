@@ -42,7 +42,7 @@ class Row:
     routes: frozenset[str] = frozenset()
 
     def is_inside(self, other: Row) -> bool:
-        """Return True if `other` applies to every cell that this row applies to."""
+        """Return whether `other` applies to every cell that this row applies to."""
         return (
             (
                 not other.entity_types

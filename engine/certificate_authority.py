@@ -99,7 +99,7 @@ class Authority:
         return certificate_file, key_file
 
     def is_good(self, node: str, address: IPv4Address, *, now: datetime) -> bool:
-        """Return True if a node has a certificate of this root for its address, with its key, that needs no renewal."""
+        """Return whether a node has a certificate of this root for its address, with its key, that needs no renewal."""
         pair = _pair(self.folder / f"{node}.pem", self.folder / f"{node}.key")
         if pair is None or not self.has_root():
             return False
@@ -112,7 +112,7 @@ class Authority:
         )
 
     def has_root(self) -> bool:
-        """Return True if a root certificate and its key exist."""
+        """Return whether a root certificate and its key exist."""
         return _pair(self.certificate_file, self.folder / "ca.key") is not None
 
     def _name(self, common_name: str) -> x509.Name:

@@ -68,7 +68,7 @@ def _parents(value: Any, steps: Sequence[str], path: tuple[_Step, ...] = ()) -> 
 
 
 def _target(steps: Sequence[str], fills: Sequence[_Step]) -> tuple[list[_Step], str | None]:
-    """The concrete new path, and the key of each item if the value is a list to be wrapped."""
+    """Return the concrete new path, and the key of each item if the value is a list to be wrapped."""
     rest, target = list(fills), list[_Step]()
     for number, step in enumerate(steps):
         if step in ("[]", "*"):

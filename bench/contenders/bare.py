@@ -147,7 +147,7 @@ class _App:
 
 
 def main() -> None:
-    """The command line."""
+    """Run the command line."""
     form, port, upstream_port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     is_json = form.endswith("-json")
     if form.startswith("relay"):

@@ -54,7 +54,7 @@ def program(name: str) -> str:
 
 
 def libraries() -> dict[str, str]:
-    """The environment in which an unpacked program finds what it needs."""
+    """Return the environment with the library path of an unpacked program."""
     places = [str(each) for each in sorted(_FOLDER.glob("usr/lib/*-linux-gnu"))]
     tools = _FOLDER / "usr/libexec/valgrind"
     return ({"LD_LIBRARY_PATH": ":".join(places)} if places else {}) | (

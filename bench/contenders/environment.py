@@ -56,7 +56,7 @@ class Environment:
         stamp.write_text(wanted)
 
     def freeze(self) -> list[str]:
-        """Every package with its version."""
+        """Return every package with its version."""
         return (self.folder / "freeze.txt").read_text().split()
 
 

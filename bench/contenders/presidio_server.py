@@ -38,7 +38,7 @@ _ROUTES = {"/analyze": _analyze, "/anonymize": _anonymize}
 
 
 async def app(scope: dict[str, Any], receive: Any, send: Any) -> None:
-    """The ASGI application."""
+    """Return the ASGI application."""
     body = b""
     while True:
         message = await receive()

@@ -36,7 +36,7 @@ class Document:
 
 
 def read_documents(path: Path) -> list[Document]:
-    """Every document of a file.
+    """Return every document of a file.
 
     Raises:
         InputError: the file can't be read, or has no documents.

@@ -20,7 +20,7 @@ _RESAMPLES, _SEED = 400, 20261121
 
 
 def summarise(documents: Sequence[Document], outcomes: Sequence[Outcome], inspect_s: Sequence[float]) -> dict[str, Any]:
-    """Every figure."""
+    """Return all figures."""
     pairs = list(zip(documents, outcomes, strict=True))
     languages = sorted({document.language for document in documents})
     clean = [outcome for document, outcome in pairs if not document.spans]
@@ -48,7 +48,7 @@ def summarise(documents: Sequence[Document], outcomes: Sequence[Outcome], inspec
 
 
 def _leaks(pairs: Iterable[tuple[Document, Outcome]]) -> list[dict[str, Any]]:
-    """One row for each type and language, then one for each language, then one for all."""
+    """Return one row per type and language, then one per language, then one for all."""
     by_group: defaultdict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
     for document, outcome in pairs:
         counts: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -116,7 +116,7 @@ def _false_hits(outcomes: Sequence[Outcome]) -> dict[str, Any] | None:
 
 
 def _interval(counts: Sequence[tuple[int, int]]) -> tuple[float, float]:
-    """95 % of the ratio of two sums, documents drawn with replacement."""
+    """Return the 95 % interval of the ratio of two sums, by bootstrap over documents."""
     if not any(above for above, _ in counts):
         return 0.0, 0.0
     dice = random.Random(_SEED)

@@ -10,7 +10,7 @@ from bench.pii_sets.write import write_sets
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.pii_sets", description="Make annotated sets.")
     parser.add_argument("--out", type=Path, default=Path("build/bench/pii"))
     parser.add_argument("--seed", type=int, default=7)

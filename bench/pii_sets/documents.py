@@ -50,12 +50,12 @@ class Page:
         self._text += text
 
     def document(self) -> dict[str, Any]:
-        """The line of JSON."""
+        """Return the document as a line of JSON."""
         return {"text": self._text, "language": self._language, "spans": self._spans}
 
 
 def structured(language: str, *, per_type: int, seed: int) -> Iterator[dict[str, Any]]:
-    """Every type of this language `per_type` times or more, one to three of them in a document."""
+    """Yield documents with one to three identifiers, each type of this language at least `per_type` times."""
     dice = Random(f"{seed} structured {language}")
     known = _language(language)
     draws = _draws(language)
@@ -76,7 +76,7 @@ def structured(language: str, *, per_type: int, seed: int) -> Iterator[dict[str,
 
 
 def disguised(language: str, *, per_type: int, seed: int) -> Iterator[dict[str, Any]]:
-    """E-mail addresses, IBANs and cards of this language, and its own numbers, in every disguise."""
+    """Yield documents with e-mail addresses, IBANs, cards and national numbers of this language in every disguise."""
     dice = Random(f"{seed} disguised {language}")
     known, draws = _language(language), _draws(language)
     own = [kind for kind in draws if kind[:3] in {f"{region}_" for region in _regions(language)}]
@@ -99,7 +99,7 @@ def clean(language: str, *, documents: int, seed: int) -> Iterator[dict[str, Any
 
 
 def clean_sentence(known: dict[str, Any], dice: Random) -> str:
-    """One sentence without an identifier."""
+    """Return one sentence without an identifier."""
     year = dice.randrange(1995, 2031)
     values = {f"n{count}": str(dice.randrange(10 ** (count - 1), 10**count)) for count in range(1, 9)}
     values |= {
@@ -140,7 +140,7 @@ def _regions(language: str) -> set[str]:
 
 
 def _draws(language: str) -> dict[str, Draw]:
-    """How each type of this language is drawn."""
+    """Return the generator of each type of this language."""
     known = _language(language)
     own: dict[str, Draw] = {"PHONE": world.phone(language)}
     if known["ibans"]:

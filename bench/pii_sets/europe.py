@@ -16,7 +16,7 @@ Draw = Callable[[Random], str]
 
 
 def digits(dice: Random, count: int, *, first: str = "0123456789") -> str:
-    """`count` digits, the first of some."""
+    """Return `count` digits, the first of some."""
     return dice.choice(first) + "".join(dice.choices(string.digits, k=count - 1))
 
 
@@ -26,7 +26,7 @@ def born(dice: Random) -> tuple[int, int, int]:
 
 
 def _until(dice: Random, draw: Callable[[Random], str | None]) -> str:
-    """The first draw that the scheme allows; some remainders have no check digit."""
+    """Return the first draw that the scheme allows; some remainders have no check digit."""
     while (found := draw(dice)) is None:
         pass
     return found

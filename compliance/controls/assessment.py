@@ -204,7 +204,7 @@ def _covered(waivers: Iterable[Waiver]) -> set[tuple[str, str]]:
 
 
 def _is_unknown(check: CheckOutcome) -> bool:
-    """Return True if the check has no record for some target, or a record with verdict UNKNOWN."""
+    """Return whether the check has no record for some target, or a record with verdict UNKNOWN."""
     unanswered = any(record.evidence.verdict is Verdict.UNKNOWN for record in check.records)
     return not check.records or bool(check.missing) or unanswered
 

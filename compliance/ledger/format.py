@@ -77,7 +77,7 @@ def encode_record(record: Mapping[str, Any]) -> bytes:
 
 
 def is_record(data: bytes) -> bool:
-    """Return True if `data` is an output of `encode_record`."""
+    """Return whether `data` is an output of `encode_record`."""
     value = _parsed(data)
     try:
         return value is not None and canonical_json(value) == data

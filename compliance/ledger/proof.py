@@ -72,7 +72,7 @@ def subtree_root(rows: Rows, start: int, end: int) -> bytes:
 
 
 def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> bool:
-    """Return True if `path` proves `leaf` at `index` in the tree of `size` leaves with `root` (RFC 9162 2.1.3.2)."""
+    """Return whether `path` proves `leaf` at `index` in the tree of `size` leaves with `root` (RFC 9162 2.1.3.2)."""
     if not 0 <= index < size:
         return False
     position, last, current = index, size - 1, leaf
@@ -90,7 +90,7 @@ def verify_inclusion(leaf: bytes, index: int, size: int, path: Sequence[bytes], 
 
 
 def verify_consistency(old_size: int, old_root: bytes, size: int, root: bytes, path: Sequence[bytes]) -> bool:
-    """Return True if the tree (`size`, `root`) extends the tree (`old_size`, `old_root`) (RFC 9162 2.1.4.2)."""
+    """Return whether the tree (`size`, `root`) extends the tree (`old_size`, `old_root`) (RFC 9162 2.1.4.2)."""
     if old_size > size or old_size < 0:
         return False
     if old_size == size:

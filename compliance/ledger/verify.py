@@ -236,7 +236,7 @@ def _judge_own(directory: Path, signed: Checkpoint, reading: _Reading, findings:
 
 
 def _has_signed_root(signed: Checkpoint, index: Index) -> bool:
-    """Return True if the leaf hashes in the index have the signed root."""
+    """Return whether the leaf hashes in the index have the signed root."""
     frontier = Frontier()
     for _, leaf in _index_rows(index):
         if frontier.size == signed.size:

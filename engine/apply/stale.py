@@ -79,7 +79,7 @@ def check_same(plan: Plan, current: list[Change], *, resume: bool) -> None:
 
 
 def _still_wanted(planned: Change, current: Change) -> bool:
-    """Return True if a remaining change leads to the planned state. After a partial step it may have fewer keys."""
+    """Return whether a remaining change leads to the planned state. After a partial step it may have fewer keys."""
     if planned.after is None or current.after is None:
         # An interrupted removal has fewer files to remove.
         return planned.after is current.after

@@ -56,7 +56,7 @@ def count_parameters(model: ModelEntry) -> Parameters | None:
 
 
 def deviation(model: ModelEntry) -> float | None:
-    """How far the counted total is from the published one, as a share of it; None where it can't be counted."""
+    """Return the relative difference between counted and published total; None if it cannot be counted."""
     counted = count_parameters(model)
     if counted is None:
         return None
@@ -65,7 +65,7 @@ def deviation(model: ModelEntry) -> float | None:
 
 
 def problems(models: Iterator[ModelEntry]) -> Iterator[str]:
-    """A sentence for every model whose shape and published count do not agree."""
+    """Yield a message for every model whose shape contradicts its published count."""
     for model in models:
         found = deviation(model)
         if found is not None and abs(found) > TOLERANCE:
@@ -77,7 +77,7 @@ def problems(models: Iterator[ModelEntry]) -> Iterator[str]:
 
 
 def _attention(model: ModelEntry) -> int | None:
-    """Of all layers; None where it is not known."""
+    """Return the parameters of attention in all layers; None if unknown."""
     arch = model.arch
     assert arch.layers is not None
     assert arch.hidden is not None

@@ -118,7 +118,7 @@ RESTARTED = {"runs_what_is_written": "after a restart"}
 
 
 def _runs_from(each: Desired, package: str) -> bool:
-    """Return True if a resource uses a package of the driver family.
+    """Return whether a resource uses a package of the driver family.
 
     Pools use all packages. A service uses its own package, and all packages without a service.
     """

@@ -85,7 +85,7 @@ class Context:
         return [each for each in self.replicas if any(rank.node == node.name for rank in each.ranks)]
 
     def is_gateway(self, node: Node) -> bool:
-        """Return True if the gateway runs on the node."""
+        """Return whether the gateway runs on the node."""
         return node in self.gateway_nodes
 
     def fingerprint(self, node: Node, file: str) -> str:

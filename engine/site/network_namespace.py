@@ -17,7 +17,7 @@ _ENTERED = "SOVCTL_ENTERED_NETNS"
 
 
 def is_inside(name: str) -> bool:
-    """Return True if this process is in the network namespace `name`."""
+    """Return whether this process is in the network namespace `name`."""
     try:
         wanted = (_NAMESPACES / name).stat()
         here = Path("/proc/self/ns/net").stat()

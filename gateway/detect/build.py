@@ -18,7 +18,7 @@ from .tables.columns import ColumnFinder
 
 
 def make_detector(settings: DetectSettings) -> Detector:
-    """The detector that these settings describe; made once, at start.
+    """Return the detector of these settings. Called once, at start.
 
     Raises:
         InputError: an unknown phone region; an index or its key that cannot be used.

@@ -76,11 +76,11 @@ class CleanTextCache:
         self._spoken.pop(key, None)
 
     def spoken(self, text: str) -> frozenset[str] | None:
-        """The languages of a text that is in it; None when they are not known."""
+        """Return the languages of a text that is in the cache; None if they are unknown."""
         return self._spoken.get(hash(text))
 
     def add_spoken(self, text: str, spoken: frozenset[str]) -> None:
-        """A text that is in it is in these languages."""
+        """Store the languages of a text that is in the cache."""
         self._spoken[hash(text)] = spoken
 
     def _digest(self, text: str) -> bytes:
@@ -135,7 +135,7 @@ class CachedFinder:
         return not self.suspects(texts)
 
     def suspects(self, texts: Iterable[str]) -> list[str]:
-        """Those of these texts that may hold something, each once; nothing is in the others.
+        """Return the texts that may contain a finding, without duplicates. The other texts contain none.
 
         Those that are not known are read as one, because much of a scan costs the same for a line and for a page. They
         stand farther apart than any rule looks, so that none of them hides what is in another.
@@ -184,5 +184,5 @@ def _holders(texts: Sequence[str], found: Iterable[Finding]) -> Container[int]:
 
 @lru_cache(256)
 def _shared(spoken: frozenset[str]) -> frozenset[str]:
-    """One set for all texts in the same languages; there are few such sets, and many texts."""
+    """Return one set object for equal sets of languages, because many texts have the same languages."""
     return spoken

@@ -29,7 +29,7 @@ class NameFinder:
         self.rules = (*SCORES, *(listed.rules if listed else ()))
 
     def find(self, view: NormalizedText, found: Sequence[Finding]) -> Iterator[Finding]:
-        """Names in the view, possibly overlapping; titles and greetings are not part of them."""
+        """Return names in the view, possibly overlapping, without titles and greetings."""
         yield from find_names(view.words, found)
         if self._listed is not None:
             yield from self._listed.find(view.words)

@@ -197,7 +197,7 @@ class _Recognizers:
 
 
 def _windows(places: Sequence[int], length: int) -> list[tuple[int, int]]:
-    """The text around places where letters and digits meet."""
+    """Yield the text around places where letters and digits are adjacent."""
     windows: list[tuple[int, int]] = []
     for place in places:
         start, end = max(0, place - _AROUND_MIXED), min(length, place + _AROUND_MIXED)

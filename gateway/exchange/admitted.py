@@ -25,4 +25,4 @@ class Admitted:
     body: dict[str, Any]
     """The request's body, with `stream_options.include_usage` if the gateway needs the usage. Not to be changed."""
     hides_usage: bool
-    """True if the gateway added `include_usage`, so the usage event is not passed to the client."""
+    """Whether the gateway added `include_usage`, so the usage event is not passed to the client."""

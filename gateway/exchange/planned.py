@@ -22,6 +22,6 @@ class Planned:
     reasons: tuple[str, ...]
     """Reason codes of policy, then of routing."""
     is_too_expensive: bool
-    """True if `upstreams` is empty only because of costs."""
+    """Whether `upstreams` is empty only because of costs."""
     shadow: ShadowChoice | None
     """Choice of the shadow heuristic; None without one, or if `upstreams` is empty."""

@@ -37,7 +37,7 @@ class Request:
     """Decoded `raw_body`. Not to be changed."""
     raw_body: bytes
     is_stream: bool
-    """True if the client asked for a stream."""
+    """Whether the client asked for a stream."""
     conversations: tuple[Conversation, ...]
     """The conversation under each token key, newest key first: it may have begun under an older one."""
     release_checks: ReleaseChecks | None
@@ -52,7 +52,7 @@ class Request:
 
     @property
     def is_large(self) -> bool:
-        """True if work on the body is done in a thread, so that the event loop serves other requests."""
+        """Whether work on the body is done in a thread, so that the event loop serves other requests."""
         return len(self.raw_body) > _THREAD_THRESHOLD_BYTES
 
     def end_trace(self, *, status: int, reason: str, upstream: str | None = None, tokens: int = 0) -> None:

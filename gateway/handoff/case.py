@@ -96,7 +96,7 @@ def new_id() -> str:
 
 
 def is_id(text: str) -> bool:
-    """Return True if `text` has the form of an id."""
+    """Return whether `text` has the form of an id."""
     return _ID.fullmatch(text) is not None
 
 

@@ -107,7 +107,7 @@ class Queue:
             raise QueueFull
 
     async def is_full(self, most_open: int) -> bool:
-        """Return True if `most_open` hand-offs are open."""
+        """Return whether `most_open` hand-offs are open."""
         [(count,)] = await self._tables.rows(_OPEN_CASES)
         return int(count) >= most_open
 
@@ -154,7 +154,7 @@ class Queue:
         return Counts(*(await self._tables.rows(_COUNTS))[0])
 
     async def holds_webhook_lease(self, holder: str, *, now: float) -> bool:
-        """Return True if this worker calls the webhook. Writes only to take or extend the duty."""
+        """Return whether this worker calls the webhook. Writes only to take or extend the duty."""
         for found, until in await self._tables.rows("SELECT holder, until FROM duty"):
             if until > now and found != holder:
                 return False

@@ -76,7 +76,7 @@ class ClientTransport(asyncio.Transport):
         self._transport.abort()
 
     def is_closing(self) -> bool:
-        """Whether the server's transport is closing."""
+        """Return whether the server's transport is closing."""
         return self._transport.is_closing()
 
     def pause_reading(self) -> None:

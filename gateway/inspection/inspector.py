@@ -328,7 +328,7 @@ def _has_encoded(text: str, findings: list[Finding]) -> bool:
 
 
 def _without(text: str, findings: list[Finding]) -> str:
-    """The text with blanks for findings."""
+    """Return the text with blanks for findings."""
     if not findings:
         return text
     pieces, position = [], 0

@@ -135,7 +135,7 @@ class _Part:
         return not set(keys).isdisjoint(text_keys(word, has_arabic_names=False))
 
     def arabic_keys(self) -> frozenset[str]:
-        """The keys of a name in Arabic script."""
+        """Return the keys of a name in Arabic script."""
         if not self.keys:
             self.keys = frozenset(listed_keys(self.word, is_arabic_name=True, is_given=False))
         return self.keys
@@ -152,7 +152,7 @@ class Aliases:
         return bool(self._parts)
 
     def learn(self, name: str) -> None:
-        """A person's name, as a text has it."""
+        """Add a person's name as written in a text."""
         every = _PART.findall(name)
         words = [word for word in every if len(word) >= _SHORTEST and word.casefold() not in _NO_PARTS]
         if len(every) > 1 and every[0].istitle() and every[0].casefold() in PARTICLES and len(every[0]) >= _SHORTEST:
@@ -265,7 +265,7 @@ def _classes(letter: str) -> frozenset[str]:
 
 
 def _word_at(text: str, place: int) -> tuple[int, int] | None:
-    """The word that has `place` in it; None when it is a piece of something with digits."""
+    """Return the word at `place`; None if it is part of a string with digits."""
     start = place
     while start > 0 and text[start - 1].isalpha():
         start -= 1

@@ -16,7 +16,7 @@ _MARKS = ("?", "？", "؟")
 
 
 def answers(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Each text that answers the one before it, and what to read before it.
+    """Yield each text that answers the text before it, and the text to scan before it.
 
     Args:
         texts: in the order of the conversation.

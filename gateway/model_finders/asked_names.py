@@ -35,7 +35,7 @@ _SCHEMA = {
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text in pieces that overlap, each short enough for one question."""
+    """Return overlapping parts of a text, each short enough for one request."""
     start = 0
     while len(text) - start > _PIECE:
         cut = max(text.rfind(" ", start + _PIECE // 2, start + _PIECE), start + _PIECE // 2)
@@ -45,7 +45,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def question(text: str, *, model: str, cache_salt: str | None) -> bytes:
-    """The body of a chat completion that asks for the names in `text`."""
+    """Return the body of a chat completion that requests the names in `text`."""
     body: dict[str, Any] = {
         "model": model,
         "messages": [{"role": "system", "content": _INSTRUCTION}, {"role": "user", "content": text}],
@@ -59,7 +59,7 @@ def question(text: str, *, model: str, cache_salt: str | None) -> bytes:
 
 
 def names_in(answer: bytes) -> list[str]:
-    """The names that a chat completion lists.
+    """Return the names listed in a chat completion.
 
     Raises:
         ValueError: it is cut off, as long as it may be, or anything else than such a list.

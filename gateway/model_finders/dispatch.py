@@ -50,7 +50,7 @@ async def run_model_finders(
     is_large: bool = False,
     deadline_s: float | None = None,
 ) -> InspectionUpdate:
-    """Ask those that matter.
+    """Call the finders that could change the decision, and decide again.
 
     Args:
         inspector: the one that made `inspection`; it learns what they find.
@@ -102,7 +102,7 @@ async def _here(function: Callable[..., _Result], *args: Any) -> _Result:
 
 
 def _asked_about(finders: Sequence[ModelFinder], inspector: Inspector) -> dict[ModelFinder, list[str]]:
-    """Who is asked, and about which texts."""
+    """Return the finders to call, each with its texts."""
     prose = inspector.prose
     wanted = {each: [text for text, found in prose.items() if each.wants(text, found)] for each in finders}
     return {each: texts for each, texts in wanted.items() if texts}

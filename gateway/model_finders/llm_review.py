@@ -54,7 +54,7 @@ class LlmReview:
         self._places = asyncio.Semaphore(settings.max_in_flight)
 
     def concerns(self, _inspection: Inspection) -> bool:
-        """Always: a chat model reads any language."""
+        """Return True: a chat model supports every language."""
         return True
 
     def wants(self, text: str, found: Sequence[Finding]) -> bool:
@@ -79,7 +79,7 @@ class LlmReview:
         return found
 
     async def _ask(self, texts: Mapping[str, Iterable[str]], tenant: str) -> dict[str, set[str]]:
-        """The names in each text, which comes in pieces.
+        """Return the names in each text; a text is sent in parts.
 
         Raises:
             ModelFinderFailed: one of the questions has no answer.

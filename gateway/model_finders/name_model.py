@@ -51,7 +51,7 @@ class NameModel:
         return not inspection.languages.isdisjoint(self._languages | _IN_NO_LANGUAGE)
 
     def wants(self, _text: str, _found: Sequence[Finding]) -> bool:
-        """Always."""
+        """Return True: the model scans every text."""
         return True
 
     async def find(self, texts: Sequence[str], *, tenant: str = "") -> Mapping[str, list[Finding]]:  # noqa: ARG002 - it learns nothing, so it need not know whose they are
@@ -91,7 +91,7 @@ class NameModel:
 
 
 def load_models(settings: DetectSettings) -> tuple[NameModel, ...]:
-    """The models that the settings name.
+    """Load the models of the settings.
 
     Raises:
         InputError: a model is absent or not the approved one, or a package that it needs is missing.

@@ -87,7 +87,7 @@ class AnswerStream:
         self.replacement: ReplacementAnswer | None = None
         """Replaces the answer, of which then nothing is sent."""
         self.is_over = False
-        """True once `pieces` has yielded the last bytes for the client."""
+        """Whether `pieces` has yielded the last bytes for the client."""
         self._is_recorded = False
         self._reason = ""
         self._began_ns = time.time_ns() if request.trace is not None else 0

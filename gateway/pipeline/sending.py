@@ -80,7 +80,7 @@ class _Progress:
         self.recorder: AnswerRecorder | None = None
         """Of the current attempt."""
         self.is_recorded = False
-        """True once `gateway.request` was recorded; other upstreams are recorded as `gateway.fallback`."""
+        """Whether `gateway.request` was recorded; other upstreams are recorded as `gateway.fallback`."""
 
 
 class UpstreamSender:

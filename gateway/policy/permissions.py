@@ -55,7 +55,7 @@ class Policy:
     def compile(
         cls, policy: PolicySettings, routes: Sequence[RouteSettings], upstreams: Sequence[UpstreamSettings] = ()
     ) -> Policy:
-        """All of it, so that nothing is left to find out on the way."""
+        """Return the permissions with every value computed in advance."""
         table = policy.table(routes)
         laws = {upstream.name: upstream.jurisdiction for upstream in upstreams if upstream.kind is UpstreamKind.CLOUD}
         permissions = {

@@ -92,7 +92,7 @@ class Meter:
         self._refused_amount, self._refused_until = 0, 0.0
 
     def is_short(self, amount: int, now: float) -> bool:
-        """Return True if `amount` cannot be taken now."""
+        """Return whether `amount` cannot be taken now."""
         if not self.starts_at <= now < self.ends_at:
             self._roll(now)
         return self.balance < amount
@@ -127,7 +127,7 @@ class Meter:
         self._refused_amount, self._refused_until, self.free_at = amount, until, free_at
 
     def is_refused(self, amount: int, now: float) -> bool:
-        """Return True if the store refused as much, and is not asked again yet."""
+        """Return whether the store refused as much, and is not asked again yet."""
         return now < self._refused_until and self._refused_amount <= amount and self.balance < amount
 
     @property
@@ -172,11 +172,11 @@ class Account:
         self.by_minute = tuple(meter for meter in self.meters if meter.kind.window is Window.MINUTE)
 
     def is_full(self, now: float, arriving: int = 1) -> bool:
-        """Return True if `arriving` more requests may not run in this process; only for limited accounts."""
+        """Return whether `arriving` more requests may not run in this process; only for limited accounts."""
         return self.running + arriving > self.held or now >= self.held_until
 
     def is_short(self, need: Amounts, now: float) -> bool:
-        """Return True if `need` cannot be taken without another lease."""
+        """Return whether `need` cannot be taken without another lease."""
         if self.limits.concurrent_requests is not None and self.is_full(now):
             return True
         for meter in self.meters:  # noqa: SIM110 - runs for every request; a generator would double its time
@@ -199,7 +199,7 @@ class Account:
 
     @property
     def is_unused(self) -> bool:
-        """True if it holds no state, so it can be dropped."""
+        """Whether it holds no state, so that it can be dropped."""
         return not (self.running or self.held or self.waiting) and not any(
             m.balance or m.returns_due for m in self.meters
         )

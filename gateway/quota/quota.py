@@ -83,7 +83,7 @@ class Quota:
         self._flushing: asyncio.Task[None] | None = None
 
     def is_limited(self, principal: Principal) -> bool:
-        """Return True if the principal has a limit."""
+        """Return whether the principal has a limit."""
         return principal.limits is not None or self._each_caller is not None or principal.team in self._team_limits
 
     def use(self, settings: QuotaSettings, teams: Sequence[TeamSettings]) -> None:

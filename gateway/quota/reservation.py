@@ -25,12 +25,12 @@ class LimitReached(Exception):
 
     @property
     def is_cost(self) -> bool:
-        """True for a limit of cost, which another upstream may not reach."""
+        """Whether it is a limit of cost, which another upstream may not reach."""
         return self.kind.startswith("cost_")
 
     @property
     def is_budget(self) -> bool:
-        """True for a limit by day or month, for which the client should not retry soon."""
+        """Whether it is a limit by day or month, after which the client should not retry soon."""
         return self.kind.endswith(("_day", "_month"))
 
 

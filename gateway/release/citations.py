@@ -109,7 +109,7 @@ _LEAST_WEIGHT = 0.2  # weight of a word of every passage; guess, 2026-11
 
 
 def states_something(plain: str, sentence: str) -> bool:
-    """Return True if a sentence needs a citation.
+    """Return whether a sentence needs a citation.
 
     Args:
         plain: the sentence without citation marks and list numbers.

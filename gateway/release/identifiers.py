@@ -55,7 +55,7 @@ class KnownIdentifiers:
         self._compact: str | None = None
 
     def holds(self, finding: Finding, surface: str) -> bool:
-        """Return True if an identifier is known."""
+        """Return whether an identifier is known."""
         if (finding.entity_type, finding.value) in self._values:
             return True
         if self._compact is None:  # computed on demand, because most answers need no search

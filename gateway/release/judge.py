@@ -208,12 +208,12 @@ class ReleaseCheckRun:
 
     @property
     def wants_document(self) -> bool:
-        """True if the request asks for a JSON document of a schema."""
+        """Whether the request asks for a JSON document of a schema."""
         return self._asked.answer is not None
 
     @property
     def needs_sentences(self) -> bool:
-        """True if a check needs complete sentences."""
+        """Whether a check needs complete sentences."""
         return self._cited is not None
 
     def on_failure(self, outcome: Outcome) -> OnFailure:

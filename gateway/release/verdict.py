@@ -26,7 +26,7 @@ class Verdict(StrEnum):
 
     @property
     def blocks(self) -> bool:
-        """True if the answer must be withheld."""
+        """Whether the answer must be withheld."""
         return self in (Verdict.FAIL, Verdict.UNKNOWN)
 
     @property

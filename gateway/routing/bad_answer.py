@@ -30,9 +30,9 @@ class Draft(NamedTuple):
     calls: Sequence[tuple[str, str]]
     """Name of each called tool, and the JSON of its arguments."""
     has_more: bool
-    """True if it has other content: a refusal, sound, or a call of the provider's tools."""
+    """Whether it has other content: a refusal, sound, or a call of the provider's tools."""
     is_cut: bool
-    """True if it ended because of its length."""
+    """Whether it ended because of its length."""
 
 
 def fault_in(

@@ -93,7 +93,7 @@ class Plan(NamedTuple):
     reasons: tuple[str, ...]
     """Reason codes of policy, then of the tables above."""
     is_too_expensive: bool = False
-    """True if `upstreams` is empty only because of costs."""
+    """Whether `upstreams` is empty only because of costs."""
 
 
 def candidates_of(settings: GatewaySettings) -> Mapping[str, Candidates]:

@@ -111,7 +111,7 @@ def _problem(path: Path, error: ErrorDetails) -> Problem:
 
 
 def _keys_at(loc: Sequence[str | int]) -> list[str]:
-    """The known keys of the mapping at this location."""
+    """Return the known keys of the mapping at this location."""
     found: list[type[BaseModel]] = [GatewaySettings]
     for name in (part for part in loc if isinstance(part, str)):
         annotations = [model.model_fields[name].annotation for model in found if name in model.model_fields]

@@ -160,7 +160,7 @@ def _rare(data: bytes) -> bytes:
 
 
 def _occurs(surface: str, data: bytes, rare: bytes | None) -> bool:
-    """Return True if the body contains a value, as JSON writes it in a string or in a string that contains JSON.
+    """Return whether the body contains a value, as JSON writes it in a string or in a string that contains JSON.
 
     Args:
         rare: `_rare(data)`, to exclude most of many values; None for few values.
@@ -179,13 +179,13 @@ def _occurs(surface: str, data: bytes, rare: bytes | None) -> bool:
 
 
 def _is_ours(span: tuple[int, int], ours: list[tuple[int, int]]) -> bool:
-    """Return True if one of `ours`, which are sorted and do not overlap, contains the span."""
+    """Return whether one of `ours`, which are sorted and do not overlap, contains the span."""
     place = bisect_right(ours, span[0], key=_start_of) - 1
     return place >= 0 and span[1] <= ours[place][1]
 
 
 def _touches(span: tuple[int, int], ours: list[tuple[int, int]]) -> bool:
-    """Return True if a replacement is so near to `span` that it may be part of what was found there."""
+    """Return whether a replacement is so near to `span` that it may be part of what was found there."""
     place = bisect_right(ours, span[1] + _TOUCHING, key=_start_of) - 1
     return place >= 0 and ours[place][1] + _TOUCHING >= span[0]
 

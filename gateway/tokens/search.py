@@ -124,7 +124,7 @@ class TokenSearch:
         self._label_end, self._begun, self._words, self.last_letters = _compiled(self._labels)
 
     def begun_in_letters(self, text: str, before: str) -> int:
-        """As `begun`, for text without `_`, `\\` and `&` that follows `before`, which contains none of them either."""
+        r"""Return `begun` for text without `_`, `\` and `&` after `before`, which contains none of them either."""
         word = text.rpartition(" ")[2]
         if not word or (word.islower() and word not in self._words and word.isalpha() and word.isascii()):
             return len(text)  # the common case

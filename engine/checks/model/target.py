@@ -33,5 +33,5 @@ class CheckTarget:
 
     @property
     def is_controller(self) -> bool:
-        """True if the check measures this controller."""
+        """Whether the check measures this controller."""
         return self.node == CONTROLLER

@@ -102,7 +102,7 @@ class Run:
 
     @property
     def is_orphan(self) -> bool:
-        """True if `--sovctl-results` is given and the parent process has ended."""
+        """Whether `--sovctl-results` is given and the parent process has ended."""
         return self._results is not None and os.getppid() != self._parent
 
     def keep(self, result: Result) -> None:

@@ -145,7 +145,7 @@ def down(lab: Lab, *, purge: bool = False, progress: Progress) -> None:
 
 
 def is_whole(lab: Lab) -> bool:
-    """Return True if the lab was completely built after the last boot of this machine.
+    """Return whether the lab was completely built after the last boot of this machine.
 
     Its namespaces and mounts, which a start of services cannot repair, must exist too.
     """

@@ -28,7 +28,7 @@ while :; do "$@"; [ $? -eq 133 ] || break; done
 
 
 def has_systemd() -> bool:
-    """Return True if systemd is process 1 of this machine (sd_booted(3))."""
+    """Return whether systemd is process 1 of this machine (sd_booted(3))."""
     return Path("/run/systemd/system").is_dir()
 
 
@@ -52,7 +52,7 @@ def wrap(machine: str, command: list[str]) -> list[str]:
 
 
 def exists(machine: str) -> bool:
-    """Return True if a control group of the node exists."""
+    """Return whether a control group of the node exists."""
     return any(folder.exists() for folder in folders(machine))
 
 

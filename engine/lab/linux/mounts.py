@@ -24,7 +24,7 @@ def below(folder: Path) -> list[Path]:
 
 
 def is_mounted(point: Path) -> bool:
-    """Return True if `point` is a mount point."""
+    """Return whether `point` is a mount point."""
     return point.absolute() in below(point)
 
 

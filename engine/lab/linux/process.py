@@ -124,7 +124,7 @@ def identify(pid: int) -> ProcessId | None:
 
 
 def is_alive(process: ProcessId) -> bool:
-    """Return True if this process runs."""
+    """Return whether this process runs."""
     return identify(process.pid) == process
 
 

@@ -49,7 +49,7 @@ def socket_in(namespace: str) -> socket.socket:
 
 
 def answers(namespace: str, address: str, port: int, *, timeout_s: float = 1.0, greeting: bytes = b"") -> bool:
-    """Return True if a server accepts a connection.
+    """Return whether a server accepts a connection.
 
     Args:
         greeting: required first bytes of the server, such as b"SSH-2.0".

@@ -112,7 +112,7 @@ def start(lab: Lab, service: Service) -> bool:
 
 
 def answers(lab: Lab, service: Service) -> bool:
-    """Return True if a daemon runs and answers."""
+    """Return whether a daemon runs and answers."""
     if process(lab, service) is None:
         return False
     if service.port is not None:

@@ -69,7 +69,7 @@ class Steps:
         return self._parts(self._products_s(part, part), self._cache_s(part, context), part, software_s)
 
     def prefill_s(self, tokens: float, input_tokens: float) -> float:
-        """`tokens` tokens of prompts that are `prompt` long."""
+        """Return the seconds to prefill `tokens` tokens of prompts of `prompt` tokens."""
         return sum(self.prefill_breakdown(tokens, input_tokens))
 
     def prefill_breakdown(self, tokens: float, input_tokens: float) -> StepBreakdown:

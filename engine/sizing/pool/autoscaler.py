@@ -1,4 +1,4 @@
-"""Settings of an external autoscaler for a pool: bounds, target, lead time, scheduled replicas; for KEDA, KServe and Ray.
+"""Settings of an external autoscaler for a pool, for KEDA, KServe and Ray: bounds, target, lead time, schedule.
 
 sovctl generates these settings and does not run an autoscaler. A replica takes minutes to load. Replicas for known busy
 hours are therefore started before them, and spare replicas are not scaled down.

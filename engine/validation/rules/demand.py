@@ -189,7 +189,7 @@ def _memory(each: PoolCase) -> Iterator[Problem]:
 
 
 def _left(server: Server, memory: RankMemory) -> float:
-    """Bytes for the KV cache; negative if the weights do not fit."""
+    """Return the bytes for the KV cache; negative if the weights do not fit."""
     return memory.kv_bytes if server.kv_cache_memory_bytes is None else float(server.kv_cache_memory_bytes)
 
 

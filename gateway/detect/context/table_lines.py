@@ -68,7 +68,7 @@ def are_in_column(text: str, start: int, end: int, is_one: Callable[[tuple[int, 
 
 
 def _neighbours(text: str, line: tuple[int, int]) -> Iterator[list[str]]:
-    """The cells of some lines above and below this one."""
+    """Return the cells of the lines above and below this line."""
     place = line[0] - 1
     for _ in range(_NEIGHBOURS):
         if place < 0 or (each := line_at(text, place)) is None:

@@ -144,11 +144,11 @@ class Topics:
         self._scanner = Scanner([Pattern(_escaped(literal), has_start=False, has_case=True) for literal in masks])
 
     def mask(self, *specs: str) -> int:
-        """The bits of these topics together."""
+        """Return the combined bits of these topics."""
         return sum({self._masks[spec] for spec in specs})
 
     def possible_topics(self, text: str) -> int:
-        """The bits of all topics; without those of `_GATED` where no word of it is in `text`."""
+        """Return the bits of all topics, except those of `_GATED` without a word in `text`."""
         if self._gate_scanner is None or not text.isascii() or self._gate_scanner.scan_bytes(text.encode()):
             return -1
         return ~self._gated
@@ -242,7 +242,7 @@ class Topics:
 
 
 def _question(text: str, start: int) -> str | None:
-    """The question that `text[start:]` answers, and what the answer says before it; None when it answers none."""
+    """Return the question that `text[start:]` answers, and the answer before it; None if it answers no question."""
     first = max(0, start - _LONGEST_ANSWER)
     # Asked of every number, and nearly every text has no question mark there.
     if text.find("?", first, start) < 0 and text.find("？", first, start) < 0 and text.find("؟", first, start) < 0:
@@ -264,7 +264,7 @@ def _before(text: str) -> tuple[bytes, int]:
 
 
 def _folded(text: str) -> bytes:
-    """`text` as `fold` has it, in UTF-8; several times as quick where it is ASCII."""
+    """Return `text` as `fold` does, in UTF-8. ASCII texts take a shorter path."""
     if not text.isascii():
         return fold(text).encode("utf-8", "surrogatepass")
     words = text.encode().translate(_TO_WORDS)
@@ -276,7 +276,7 @@ def _folded(text: str) -> bytes:
 
 
 def fold(text: str) -> str:
-    """Words in lower case without accents, one space around each; numbers are zeros, punctuation is gone.
+    """Return the words in lower case without accents, separated by one space; digits are zeros, punctuation is removed.
 
     A number of five digits or more is five zeros, another one.
     """

@@ -18,7 +18,7 @@ __all__ = ["EdmFinder", "open_edm"]
 
 
 def open_edm(settings: ExactDataMatchSettings) -> EdmFinder:
-    """The finder of what an index lists.
+    """Return the finder of the entries in an index.
 
     Raises:
         InputError: index or key are absent, damaged, or don't belong together.

@@ -28,5 +28,5 @@ class Finding(NamedTuple):
 
 
 def name_value(name: str) -> str:
-    """A name in one form, whatever its case and the spaces in it."""
+    """Return the normalized form of a name: case and spaces do not matter."""
     return " ".join(name.casefold().split())

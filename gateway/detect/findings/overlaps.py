@@ -17,7 +17,7 @@ _RANK = {entity_type: rank for rank, entity_type in enumerate(EntityType)}
 
 
 def resolve(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings that stand: longest first, then highest score, then the order of `EntityType`; none overlap.
+    """Return the findings without overlaps: longest first, then highest score, then the order of `EntityType`.
 
     Returns:
         Sorted by start. Deterministic: the same findings in any order give the same result.

@@ -128,7 +128,7 @@ def _told(words: Sequence[bytes], latin: int, scripts: Scripts, marked: Counter[
 
 
 def _of_most(votes: str, letters: int) -> str | None:
-    """The language with more words of its own than all others have words; most texts have one.
+    """Return the language with more distinctive words than all others have words; most texts have one.
 
     Returns the same as `_guess` for a text in one script, without counting.
 
@@ -160,7 +160,7 @@ def _counted(votes: str) -> dict[int, int]:
 
 
 def _guess(script: str, counts: Mapping[int, int], ballots: int, letters: int, in_script: int) -> set[str]:
-    """The language of the words in one script, `in_script` in all; several when nothing tells them apart.
+    """Return the languages of the words in one script (`in_script` in all); several if they cannot be distinguished.
 
     Args:
         ballots: everything that speaks for a language.

@@ -62,7 +62,7 @@ LATIN_ONLY = Scripts(("latin",), (), False)
 
 
 def scripts_in(data: bytes, text: str) -> Scripts:
-    """The scripts in `text`.
+    """Return the scripts in `text`.
 
     Args:
         data: the same text in UTF-8.

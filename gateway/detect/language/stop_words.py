@@ -99,7 +99,7 @@ _LETTERS = {
 
 
 def _read() -> Iterator[tuple[str, str]]:
-    """Every word with its language."""
+    """Return every word with its language."""
     language = ""
     for line in (Path(__file__).parent / "everyday_words.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
@@ -187,5 +187,5 @@ HEAD_START: int = sum(points << _shift[language] for language, points in EXPECTE
 
 
 def points(ballots: int, script: str) -> list[int]:
-    """The points of each of `LANGUAGES[script]`."""
+    """Return the points of each of `LANGUAGES[script]`."""
     return memoryview(ballots.to_bytes(_bytes, "little")).cast("I")[_slices[script]].tolist()

@@ -19,7 +19,7 @@ from sovctl.support.errors import InputError
 
 
 def sha256_of(path: Path) -> str:
-    """The digest of a file or a folder, in hex.
+    """Return the digest of a file or folder, in hex.
 
     Raises:
         InputError: unreadable, or contains something other than files and folders.

@@ -52,7 +52,7 @@ class Word:
 
 
 def open_gliner(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
-    """The model in a folder, and its labels, which are those of the settings.
+    """Open the model in a folder; its labels are those of the settings.
 
     Raises:
         InputError: it can't be loaded, is another kind of GLiNER model, or a package is missing.
@@ -125,7 +125,7 @@ class Question:
         )
 
     def words(self, text: str) -> Iterator[Word]:
-        """The words of `text` that have tokens."""
+        """Return the words of `text` that have tokens."""
         places = [
             (start, min(start + _MOST_CHARS, match.end()))
             for match in _WORD.finditer(text)
@@ -160,7 +160,7 @@ class Question:
         }
 
     def scores(self, words: Sequence[Word], until_s: float) -> Any:
-        """How sure each label is of each run of words, from 0 to 1: by first word, words more, label.
+        """Return the probability of each label for each run of words, 0 to 1: by first word, further words, label.
 
         Raises:
             ValueError: the model gives something else.
@@ -203,7 +203,7 @@ def windows(
 
 
 def surest(runs: Iterable[tuple[float, int, int, int]], count: int) -> Iterator[tuple[float, int, int, int]]:
-    """The surest run of those that overlap: score, first word, last word, label.
+    """Return the most probable of overlapping runs: score, first word, last word, label.
 
     Args:
         count: of words.

@@ -27,7 +27,7 @@ _OPEN: Mapping[str, Callable[[NameModelSettings], tuple[Read, frozenset[str]]]] 
 
 
 def load_model(settings: NameModelSettings, *, where: str) -> NameModelFinder:
-    """The model, ready to be asked.
+    """Load the model of these settings.
 
     Args:
         where: its key in the settings.

@@ -51,7 +51,7 @@ class OnnxFiles:
         return answer[0]
 
     def width(self, config: Mapping[str, Any]) -> int:
-        """How many tokens it reads at a time, `first` and `last` not counted.
+        """Return the maximum number of tokens per call, without `first` and `last`.
 
         Args:
             config: of the encoder.
@@ -61,7 +61,7 @@ class OnnxFiles:
 
 
 def open_files(path: Path, config: str) -> OnnxFiles:
-    """`model.onnx` and `tokenizer.json` in a folder, and its configuration.
+    """Open `model.onnx`, `tokenizer.json` and the configuration in a folder.
 
     Args:
         config: the name of that file.

@@ -23,7 +23,7 @@ _MARGIN = 32  # tokens at a window's edge that the next window reads as well, wi
 
 
 def open_onnx(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
-    """The classifier in a folder, and its labels without `B-` and the like.
+    """Open the classifier in a folder; return it with its labels without prefixes such as `B-`.
 
     Raises:
         InputError: it can't be loaded, or a package is missing.
@@ -59,7 +59,7 @@ class _Classifier:
         yield from _joined(_by_word(encoded.word_ids, encoded.offsets, sure))
 
     def scores(self, ids: Sequence[int], until_s: float) -> list[tuple[str, float]]:
-        """For each token its likeliest label and how likely that is."""
+        """Return the most probable label of each token and its probability."""
         import numpy as np
 
         first, last = self._files.first, self._files.last
@@ -77,7 +77,7 @@ class _Classifier:
 def _by_word(
     word_ids: Sequence[int | None], offsets: Sequence[tuple[int, int]], sure: Sequence[tuple[str, float]]
 ) -> Iterator[Entity]:
-    """The words, each with the label and the score of its surest piece that is part of a name, or with `O`."""
+    """Return each word with the label and score of its most probable token that is part of a name, else with `O`."""
     tokens = zip(word_ids, offsets, sure, strict=True)
     for _, pieces in groupby(enumerate(tokens), key=lambda each: -each[0] - 1 if each[1][0] is None else each[1][0]):
         word = [(*span, *said) for _, (_, span, said) in pieces]
@@ -89,7 +89,7 @@ def _by_word(
 
 
 def _joined(words: Iterable[Entity]) -> Iterator[Entity]:
-    """Words in a row that are one name."""
+    """Join adjacent words that are one name."""
     name: Entity | None = None
     for start, end, label, score in words:
         if name is not None and label == f"I-{name[2]}":
@@ -103,5 +103,5 @@ def _joined(words: Iterable[Entity]) -> Iterator[Entity]:
 
 
 def _plain(label: str) -> str:
-    """The label without what says where in a name a token stands."""
+    """Return the label without its position prefix, such as `B-`."""
     return label[2:] if label[:2] in (*_BEGINNINGS, "I-", "E-", "L-") else label

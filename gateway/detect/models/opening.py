@@ -43,7 +43,7 @@ def add_packages(folder: Path, *, where: str) -> None:
 
 
 def packages(*names: str, path: Path) -> list[Any]:
-    """The modules with these names.
+    """Return the modules with these names.
 
     Args:
         path: of the model that needs them.

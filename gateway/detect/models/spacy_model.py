@@ -12,7 +12,7 @@ _SCORE = 0.85  # spaCy's entities have no score; Presidio uses this one (presidi
 
 
 def open_spacy(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
-    """The pipeline in a folder, and every label it knows.
+    """Open the pipeline in a folder; return it with all its labels.
 
     Raises:
         InputError: it can't be loaded.

@@ -22,7 +22,7 @@ _SCORE = 0.85  # stanza's entities have no score; Presidio uses this one (presid
 
 
 def open_stanza(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
-    """The pipeline in a folder, and every label it knows.
+    """Open the pipeline in a folder; return it with all its labels.
 
     Raises:
         InputError: it can't be loaded, holds several languages, or a package is missing.

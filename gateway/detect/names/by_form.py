@@ -21,7 +21,7 @@ _PATRONYMIC = re.compile(
 
 
 def by_form(text_words: Words, clues: Sequence[Clue]) -> Iterator[tuple[str, Name]]:
-    """Names by their own form, each with its rule.
+    """Yield names that are recognized by their own form, each with its rule.
 
     Args:
         clues: in the text.
@@ -43,7 +43,7 @@ def by_form(text_words: Words, clues: Sequence[Clue]) -> Iterator[tuple[str, Nam
 
 
 def _patronymics(folded: bytes, ends: Sequence[int]) -> list[bytes]:
-    """Words of this form, sorted.
+    """Return the patronymics, sorted.
 
     Args:
         ends: ends of the part that every such word contains.

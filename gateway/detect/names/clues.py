@@ -26,7 +26,7 @@ _SCANNER = Scanner([Pattern(re.escape(phrase.decode()), has_start=False, has_cas
 
 
 def clues_in(folded: bytes) -> list[Clue]:
-    """Every clue in `Words.folded`, by end.
+    """Return every clue in `Words.folded`, by end.
 
     Raises:
         hyperscan.HyperscanError: it could not be scanned to its end.

@@ -66,7 +66,7 @@ def _read() -> Iterator[tuple[str, str, str, str]]:
 
 
 def _written(phrase: str) -> set[bytes]:
-    """Its forms within a sentence, at the beginning and in capitals; ASCII is in lower case in any of them."""
+    """Return the forms within a sentence, at its start and in capitals; ASCII letters are always in lower case."""
     forms = {phrase, phrase[0].upper() + phrase[1:], phrase.upper(), phrase.title()}
     return {form.encode().lower() for form in forms}  # of bytes, `lower` changes ASCII alone
 

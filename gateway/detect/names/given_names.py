@@ -83,7 +83,7 @@ GIVEN_WORDS: frozenset[str] = frozenset(name for language, name in _read() if la
 
 
 def names_of(language: str) -> frozenset[str]:
-    """The names of one row of the list, such as `ar-latin`, in lower case, nominatives only."""
+    """Return the names of one row of the list, such as `ar-latin`: lower case, nominatives only."""
     return frozenset(name for row, name in _read() if row == language)
 
 

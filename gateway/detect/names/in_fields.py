@@ -75,7 +75,7 @@ def in_fields(text: str) -> Iterator[tuple[str, Name]]:
 
 
 def speakers(text: str) -> Iterator[tuple[str, Name]]:
-    """Who says something in a transcript: "[10:17] Anna: yes", "Anna Nordmann (sales): yes"."""
+    """Yield the speakers of a transcript: "[10:17] Anna: yes", "Anna Nordmann (sales): yes"."""
     for start in _lines(text):
         if text.find(":", start, start + _LONGEST_SPEAKER) < 0:
             continue
@@ -116,7 +116,7 @@ def _signs(text: str) -> list[int]:
 
 
 def _ends_like_a_label(text: str, at: int) -> bool:
-    """False where no label can end at `at`, by its last letters and word, which is cheaper than reading all of it."""
+    """Return False if no label can end at `at`. Reads only the last letters and word, to save time."""
     last, first = at - 1, max(0, at - _LONGEST_LABEL)
     while last >= first and not text[last].isalpha():
         if text[last] in _BEFORE_LABEL:
@@ -143,12 +143,12 @@ def field_at_end(words: Sequence[str]) -> str:
 
 
 def _label(text: str, at: int) -> list[str]:
-    """The words before a sign."""
+    """Return the words before a sign."""
     return words_of_label(_LABEL_START.split(text[max(0, at - _LONGEST_LABEL) : at])[-1])
 
 
 def words_of_label(label: str) -> list[str]:
-    """Its words in lower case, without the marks that labels carry; those of `customerName` are two."""
+    """Return the words of a label in lower case, without its signs; `customerName` has two words."""
     return [word.lower() for word in _LABEL_WORD.findall(label)]
 
 
@@ -186,7 +186,7 @@ def _is_believed(text: str, name: Name, label: str, *, is_cell: bool) -> bool:
 
 
 def in_rows(text: str, found: Sequence[Finding]) -> Iterator[tuple[str, Name]]:
-    """Names that fill a cell of a row in which an identifier stands, each with its rule."""
+    """Yield names that fill a cell of a row with an identifier, each with its rule."""
     for start, done in rows_of(text, found, _ROW_KINDS):
         row = text[start:done]
         first = _FIRST_CELL.match(row)

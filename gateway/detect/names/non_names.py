@@ -21,5 +21,5 @@ def is_common_word(lowered: str) -> bool:
 
 
 def common_word_languages(lowered: str) -> frozenset[str]:
-    """The languages, ISO 639-1, of which a word in lower case is an everyday one."""
+    """Return the languages, ISO 639-1, in which a lower-case word is a common word."""
     return GROUPS[GROUP_OF.get(lowered.encode("utf-8", "surrogatepass"), 0)]

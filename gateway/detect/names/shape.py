@@ -109,7 +109,7 @@ def is_lower(text: str, at: int) -> bool:
 
 
 def name_at(text: str, position: int, *, may_be_lower: bool = False, most: int = _MOST_LOWER_WORDS) -> Name | None:
-    """The name that begins at `position`, where its first word must stand.
+    """Return the name whose first word begins at `position`.
 
     Args:
         may_be_lower: also a name without capitals; it ends before the first everyday word.
@@ -135,7 +135,7 @@ def word_before(text: str, position: int) -> tuple[int, str] | None:
 
 
 def _words_at(text: str, position: int) -> Iterator[_Word]:
-    """The words from `position` on, each read only when it is asked for: most places end with the first."""
+    """Yield the words from `position` on. Lazy, because most callers need only the first word."""
     may_touch = True
     for _ in range(_MOST_WORDS + 3):
         match = _NEXT.match(text, position)

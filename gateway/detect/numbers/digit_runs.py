@@ -86,7 +86,7 @@ class DigitRun:
         return self._shape
 
     def line(self, group: int) -> tuple[int, int]:
-        """The groups in the same line as this one: the first, and the one after the last."""
+        """Return the first group in the same line, and the group after the last."""
         if self._lines is None:
             broken = {gap for gap in set(self.gaps) if "\n" in gap or "\r" in gap}
             breaks = [index for index, gap in enumerate(self.gaps, 1) if gap in broken] if broken else []
@@ -95,7 +95,7 @@ class DigitRun:
         return self._lines[place - 1], self._lines[place]
 
     def without(self, spans: Iterable[tuple[int, int]]) -> list[DigitRun]:
-        """The runs that are left when the groups in `spans` are taken out."""
+        """Return the runs that remain after the groups in `spans` are removed."""
         left: list[DigitRun] = []
         starts, ends, first = self.starts, self.ends, 0
         for start, end in sorted(spans):
@@ -109,7 +109,7 @@ class DigitRun:
         return left
 
     def digits(self, first: int, last: int) -> str:
-        """The digits of the groups from `first` to `last`."""
+        """Return the digits of the groups from `first` to `last`."""
         return self.groups[first] if first == last else "".join(self.groups[first : last + 1])
 
 
@@ -129,7 +129,7 @@ class Spans:
                 self._ends.append(end)
 
     def within(self, start: int, end: int) -> Iterable[tuple[int, int]]:
-        """Those that share a character with `start:end`."""
+        """Return the spans that overlap `start:end`."""
         these = slice(bisect_right(self._ends, start), bisect_left(self._starts, end))
         return zip(self._starts[these], self._ends[these], strict=True)
 
@@ -145,7 +145,7 @@ class Spans:
 
 
 def runs_at(text: str, places: Sequence[int], taken: Spans) -> Iterator[DigitRun]:
-    """The runs that begin at or directly after `places`.
+    """Return the runs that begin at or directly after `places`.
 
     Args:
         places: sorted.
@@ -171,7 +171,7 @@ def _is_date(text: str, start: int, end: int, taken: Spans) -> bool:
 
 
 def _pieces(run: DigitRun, taken: Spans) -> Sequence[DigitRun]:
-    """The run without dates, parts of other numbers, and what is taken."""
+    """Return the run without dates, parts of other numbers, and groups already taken."""
     text, starts, ends = run.text, run.starts, run.ends
     start, end = starts[0], ends[-1]
     left_out = [*taken.within(start, end)] if taken.overlaps(start, end) else []

@@ -70,7 +70,7 @@ def is_within_row(run: DigitRun, first: int, last: int) -> bool:
 
 
 def parted(run: DigitRun, begin: int, end: int, most: int) -> Iterator[tuple[int, int]]:
-    """The groups of a long line that narrow gaps hold together, where wider ones part them from the rest.
+    """Return the groups of a long line, divided at its wider gaps.
 
     Args:
         most: maximum of groups; longer parts are omitted.
@@ -100,7 +100,7 @@ def _is_space(gap: str) -> bool:
 
 
 def without_chance(run: DigitRun, found: Sequence[Finding], unsure: Container[str]) -> Sequence[Finding]:
-    """`found` without what the digits of a row are by chance.
+    """Return `found` without identifiers that the digits of a numeric row form by chance.
 
     Args:
         found: identifiers of digits in `run`, possibly overlapping.
@@ -158,5 +158,5 @@ def _is_between_cells(text: str, start: int, end: int) -> bool:
 
 
 def _groups(run: DigitRun, finding: Finding) -> tuple[int, int]:
-    """The first and the last group of a finding."""
+    """Return the first and last group of a finding."""
     return bisect_left(run.starts, finding.start), bisect_left(run.starts, finding.end) - 1

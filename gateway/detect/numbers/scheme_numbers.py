@@ -81,7 +81,7 @@ class _Schemes:
             self.shaped.append(judged)
 
     def believed(self, lengths: tuple[int, ...], gaps: tuple[str, ...]) -> list[_Judged]:
-        """Those that are believed alone where groups of these lengths are parted so."""
+        """Return the schemes that need no context for groups of these lengths with these separators."""
         if not gaps:
             return self.bare
         nothing = Needs.NOTHING
@@ -110,7 +110,7 @@ class _Shapes:
             node.here.written |= judged.shapes[lengths]
 
     def expression(self) -> bytes:
-        """Of the lengths of groups in which a scheme can begin, as `DigitRun.shape` has them."""
+        """Return a pattern of the lengths of groups with which a scheme can begin, in the form of `DigitRun.shape`."""
         return b"|".join(
             re.escape(bytes([length])) + (b"" if node.here else b"(?:%b)" % node.expression())
             for length, node in self.after.items()

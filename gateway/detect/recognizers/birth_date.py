@@ -68,6 +68,6 @@ class BirthDateRecognizer:
 
 
 def _is_taken(text: str, start: int) -> bool:
-    """Whether the word before `start` spoke of another date, and of that alone: "born 12.05.1980, since 01.04.2019"."""
+    """Return whether the word before `start` refers to another date only: "born 12.05.1980, since 01.04.2019"."""
     others = list(_OTHER.finditer(text, max(0, start - _REACH), start))
     return bool(others) and _LETTERS.search(text, others[-1].end(), start) is not None

@@ -38,7 +38,7 @@ _CLASSES = {"n": "[0-9]", "a": "[A-Z]", "c": "[0-9A-Z]"}
 
 
 def _whole(structure: str) -> re.Pattern[str]:
-    """An IBAN of that structure with single separators, or two, anywhere in it."""
+    """Return a pattern for an IBAN of this structure with one or two separators anywhere in it."""
     rest = "".join(f"(?:{_GAP}{_CLASSES[c]}){{{count}}}" for count, c in re.findall("([0-9]+)([nac])", structure))
     return re.compile(rf"[A-Z] ?[A-Z]{_GAP}[0-9]{_GAP}[0-9]{rest}(?![0-9A-Z])", re.IGNORECASE | re.ASCII)
 
@@ -60,7 +60,7 @@ class IbanRecognizer:
     patterns = (Pattern(rf"[A-Z] ?[A-Z]{_GAP}[0-9]{_GAP}[0-9]{_GAP}[0-9A-Z]{_GAP}[0-9A-Z]"),)
 
     def at(self, text: str, start: int, _pattern: int, _around: TextContext) -> Finding | None:
-        """The IBAN that begins at `start`."""
+        """Return the IBAN that begins at `start`."""
         country = _COUNTRY.match(text, start)
         if country is None or (start and _touches(text, start)):
             return None
@@ -77,7 +77,7 @@ class IbanRecognizer:
 
 
 def _checked(written: str) -> str:
-    """The IBAN without separators; empty when its check digits are wrong."""
+    """Return the IBAN without separators; empty if its check digits are wrong."""
     value = written.encode().translate(None, _SEPARATORS).decode().upper()
     # ISO 7064: 98 less a rest of 0 to 96, so neither 00, 01 nor 99.
     is_right = len(value) > 4 and value[2:4] not in ("00", "01", "99") and mod_97_10(value[4:] + value[:4])

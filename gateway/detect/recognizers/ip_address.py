@@ -33,7 +33,7 @@ class IpRecognizer:
     )
 
     def at(self, text: str, start: int, pattern: int, _around: TextContext) -> Finding | None:
-        """The address that holds the hit at `start`."""
+        """Return the address that contains the hit at `start`."""
         return self._version_6(text, start) if pattern else self._version_4(text, start)
 
     def _version_4(self, text: str, start: int) -> Finding | None:

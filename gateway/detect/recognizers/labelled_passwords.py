@@ -128,7 +128,7 @@ _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}\.[\w.-]|\w{2,9}://|[\w.-]{0,25
 
 
 def spellings() -> set[str]:
-    """The words as the scanner needs them, which knows the case of A to Z alone."""
+    """Return the words in the form the scanner requires; it ignores case for A to Z only."""
     return {
         spelling
         for word in _WORDS
@@ -183,7 +183,7 @@ def names_a_password(head: str) -> bool:
 
 
 def is_mixed(value: str, _word: str = "") -> bool:
-    """Whether `value` mixes characters as passwords do: "Tiger1128", "k(D3x!", "hunter22"; no address, no code."""
+    """Return whether `value` mixes character classes as passwords do: "Tiger1128", "k(D3x!"; not addresses or codes."""
     if len(value) < 6 or _ADDRESS.match(value) or _is_code(value):
         return False
     if _is_random_case(value):
@@ -200,7 +200,7 @@ def is_mixed(value: str, _word: str = "") -> bool:
 
 
 def _value(text: str, start: int) -> tuple[int, int] | None:
-    """The value that begins at `start`, without what closes the sentence."""
+    """Return the value that begins at `start`, without punctuation that ends the sentence."""
     if quoted := _QUOTED.match(text, start):
         return None if _REFERENCE.match(quoted[2]) else quoted.span(2)
     match = _BARE.match(text, start)
@@ -261,7 +261,7 @@ def _is_no_word(value: str, word: str) -> bool:
 
 
 def _is_word(text: str, start: int) -> bool:
-    """Whether "password" is a word or a part of a name here: dbPassword, user_password, not gpasswd or /etc/passwd."""
+    """Return whether "password" is a word or part of a name: dbPassword, user_password; not gpasswd, /etc/passwd."""
     before = text[start - 1] if start else " "
     if before == "/":
         return text[start - 2 : start - 1] == "<"

@@ -105,7 +105,7 @@ class PhonePlan:
         return not _CODES.isdisjoint((digits[:1], digits[:2], digits[:3]))
 
     def national(self, digits: str) -> tuple[str, bool] | None:
-        """The number that `digits` are within one of the regions, and whether its trunk prefix is there."""
+        """Return the number that `digits` are in one of the regions, and whether they have the trunk prefix."""
         if not _FEWEST <= len(digits) <= _MOST:
             return None
         found = None
@@ -119,7 +119,7 @@ class PhonePlan:
 
 
 def _readings(region: _Region, digits: str) -> Iterator[tuple[str, bool]]:
-    """`digits` without and with their trunk prefix, and whether it was taken off."""
+    """Return `digits` without and with their trunk prefix, and whether the prefix was removed."""
     yield digits, False
     if region.trunk is not None and (match := region.trunk.match(digits)) and match.end() < len(digits):
         rest = digits[match.end() :]

@@ -72,7 +72,7 @@ class PhoneFinder:
         self._phone, self._order = topics.mask("@phone"), topics.mask("@order")
 
     def international(self, run: DigitRun, context: TextContext) -> Finding | None:
-        """The phone number with a plus sign with which `run` begins, which nothing else can be."""
+        """Return the phone number with a plus sign at the start of `run`; no other scheme begins with a plus sign."""
         if _plus_before(run.text, run.starts[0]) == run.starts[0]:
             return None
         found = self._longest_from(run, 0, 0, len(run.starts), context, is_apart=True)
@@ -143,7 +143,7 @@ class PhoneFinder:
         is_even: bool = False,
         has_decimals: bool = False,
     ) -> tuple[Finding, int] | None:
-        """The longest number that begins with the group `first` and ends before the group `end`, and its last group.
+        """Return the longest number from the group `first` to before the group `end`, and its last group.
 
         Args:
             is_apart: no word stands near.
@@ -280,7 +280,7 @@ class PhoneFinder:
         )
 
     def _is_of_a_row(self, run: DigitRun, first: int, last: int, lengths: list[int], inner: list[str]) -> bool:
-        """Whether these groups are decimals, or some of a table's cells: 757.98 568.83, 433 993 221 178 26 512."""
+        """Return whether these groups are decimals or cells of a table: 757.98 568.83, 433 993 221 178 26 512."""
         text, start, end = run.text, run.starts[first], run.ends[last]
         before, after = separators_around(run, first, last)
         if "\t" in inner:  # cells, unless the only two of the line
@@ -331,7 +331,7 @@ def _says_which(text: str, start: int, end: int) -> bool:
 
 
 def _is_gap(gap: str) -> bool:
-    """Whether a number may go on after it: one line, and no more than a separator or a bracket with its space."""
+    """Return whether a number can continue after this gap: same line, at most a separator or a bracket and space."""
     return "\n" not in gap and (len(gap) == 1 or gap in (") ", " (", " - ", ")-", "-(", ").", ") (", "/ ", " /", " / "))
 
 

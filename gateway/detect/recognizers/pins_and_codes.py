@@ -168,14 +168,14 @@ class ShortCodeRecognizer:
 
 
 def _forms(name: str) -> list[str]:
-    """The name as the scanner must have it, which knows capitals of ASCII only."""
+    """Return the name in the form the scanner requires; it ignores case for ASCII only."""
     if name.isascii():
         return [name]
     return sorted({name, name[:1].upper() + name[1:], *([] if "?" in name else [name.upper()])})
 
 
 def _before(text: str, name: int) -> Finding | None:
-    """The code right before the name at `text[name]`."""
+    """Return the code directly before the name at `text[name]`."""
     match = _BEFORE.search(text, max(0, name - _REACH), name)
     if match is None:
         return None

@@ -36,7 +36,7 @@ class _Form:
 
 
 def _issued(rule: str, begins: str, rest: str) -> _Form:
-    """A prefix that its issuer publishes, and what follows it."""
+    """Return the form of secrets with a prefix that the issuer publishes."""
     return _Form(
         rule,
         f"{begins}(?:{_shortest(rest)})",
@@ -177,7 +177,7 @@ class SecretRecognizer:
         return [*(Pattern(form.begins, has_case=form.has_case) for form in _FORMS), named]
 
     def at(self, text: str, start: int, pattern: int, _around: TextContext) -> Finding | None:
-        """The secret that begins, or is named, at `start`."""
+        """Return the secret that begins or is labelled at `start`."""
         if pattern == len(_FORMS):
             span = named_secret(text, start)
             return Finding(*span, EntityType.SECRET, _SCORE, text[slice(*span)], _NAMED_RULE) if span else None

@@ -80,7 +80,7 @@ def vn_cccd(digits: str) -> bool:
 
 
 def has_digits(digits: str) -> bool:
-    """For schemes of which only the form is published."""
+    """Return True; for schemes whose issuer publishes the form only."""
     return digits.strip("0") != ""
 
 

@@ -28,7 +28,7 @@ def table() -> str:
 
 
 def in_page(page: str) -> str:
-    """`page` with the table between its marks."""
+    """Return `page` with the table between its markers."""
     before, _, rest = page.partition(_BEGIN)
     _, _, after = rest.partition(_END)
     return f"{before}{_BEGIN}\n{table()}\n{_END}{after}"

@@ -94,7 +94,7 @@ def _start_of_run(text: str, end: int) -> int:
 
 
 def decoded_runs(text: str, places: Sequence[int]) -> list[Edit]:
-    """Every run that holds text, and the text.
+    """Yield every run that decodes to text, with that text.
 
     Args:
         places: where runs may begin, sorted.

@@ -27,7 +27,7 @@ _VERSION: str = getattr(hyperscan, "__version__", "")  # not in its type stub
 
 
 def compiled(expressions: Sequence[bytes], flags: Sequence[int]) -> hyperscan.Database:
-    """A database for whole texts; a pattern's id is its place.
+    """Return a database for whole texts; the id of a pattern is its index.
 
     Raises:
         hyperscan.HyperscanError: an expression can't be compiled.

@@ -69,7 +69,7 @@ _MARKS = re.compile(r"[\u0334-\u0338\u20d0-\u20f0]+|(?<=[0-9@.+])[\u0300-\u036f]
 
 
 def plain(view: NormalizedText) -> NormalizedText:
-    """`view` in characters that recognizers know."""
+    """Return `view` with characters that recognizers support."""
     text = view.text
     if text.isascii() or _ODD.search(text) is None:
         return view

@@ -56,7 +56,7 @@ def _quoted_printable(text: str) -> list[Edit]:
 
 
 def _from_bytes(match: re.Match[str]) -> list[Edit]:
-    """The characters of a run of escaped bytes; one edit for all of them unless each byte is one character."""
+    """Return the characters of a run of escaped bytes: one edit, or one per byte if each byte is a character."""
     run, start = match.group(), match.start()
     data = bytes.fromhex("".join(run[place + 1 : place + 3] for place in range(0, len(run), 3)))
     if data.isascii():

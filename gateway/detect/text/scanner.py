@@ -46,7 +46,7 @@ class Scanner:
         self._scratches = threading.local()  # Hyperscan's working memory serves one scan at a time
 
     def scan(self, text: str) -> list[Hit]:
-        """Every hit in `text`, by end.
+        """Return every hit in `text`, by end.
 
         Raises:
             hyperscan.HyperscanError: the text could not be scanned to its end.
@@ -100,5 +100,5 @@ def _flags(pattern: Pattern) -> int:
 
 
 def _as_bytes(expression: str) -> bytes:
-    """`expression` with every character beyond ASCII as the bytes that spell it."""
+    """Return `expression` with every non-ASCII character as its UTF-8 bytes."""
     return expression.encode().decode("latin-1").encode("ascii", "backslashreplace")

@@ -62,7 +62,7 @@ GATES = [_gate(words) for words in _LANGUAGES]
 
 
 def edits(text: str) -> list[Edit]:
-    """Every word of a run as its digit, and nothing between."""
+    """Yield an edit for every word of a run: the word becomes its digit, the separators are removed."""
     found: dict[int, Edit] = {}
     for words, run, piece in _RUNS:
         for match in run.finditer(text):

@@ -49,7 +49,7 @@ class NormalizedText:
 
     @property
     def is_original(self) -> bool:
-        """True when its spans are those of the text as it was written."""
+        """Whether its spans equal those of the original text."""
         return self._origin is None
 
     @cached_property
@@ -70,7 +70,7 @@ class NormalizedText:
         return words_of("".join((*pieces, self.text[position:])))
 
     def words_outside_tokens(self, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """The words of a span without our own tokens: of `PERSON_...'s Nordmann` the second.
+        """Yield the words of a span that are not tokens: of `PERSON_...'s Nordmann` the second.
 
         For model finders, which may return a token and the name next to it as one name.
         """
@@ -88,7 +88,7 @@ class NormalizedText:
                 yield words.span()
 
     def replaced(self, edits: Sequence[Edit]) -> NormalizedText:
-        """A view of this view with pieces replaced.
+        """Return a view of this view with parts replaced.
 
         Args:
             edits: sorted, none overlapping, each of at least one character of this view.
@@ -138,7 +138,7 @@ class NormalizedText:
         return NormalizedText(APART.join(plain for _, _, plain in pieces), self, places, spans)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The original's span for `text[start:end]`, which must not be empty; a replaced piece counts as a whole."""
+        """Return the span in the original of the non-empty `text[start:end]`; a replaced part counts as a whole."""
         if self._origin is None:
             return start, end
         first = bisect_right(self._places, start) - 1

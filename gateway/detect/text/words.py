@@ -44,7 +44,7 @@ class Words:
         return frozenset(self.outside(()))
 
     def outside(self, found: Iterable[Finding]) -> list[bytes]:
-        """The words of an ASCII text as they are with blanks for findings, in order; cut once for the same findings."""
+        """Return the words of an ASCII text with blanks for findings, in order. Cached for the same findings."""
         spans = sorted([each[:2] for each in found])
         if spans != self._spans:
             pieces, done = [], 0

@@ -75,7 +75,7 @@ class IdentifierSettings(SettingsModel):
         return entity_types
 
     def action_for(self, entity_type: EntityType) -> IdentifierAction:
-        """What to do with `kind`."""
+        """Return the action for `kind`."""
         return self.entity_types.get(entity_type.value, self.default)
 
 

@@ -39,7 +39,7 @@ class SshKeysOnly(Check[Expected]):
     controls = ("ac-17", "ia-2", "ia-5")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Every node, for the user of `site.yaml: access` and for root."""
+        """Expect this of every node, for the user of `site.yaml: access` and for root."""
         yield Expected(users=tuple(dict.fromkeys((site.context.spec.access.user, "root"))))
 
     def probe(self, expected: Expected) -> Probe:

@@ -29,7 +29,7 @@ class ClockSynchronized(Check[Expected]):
     controls = ("au-8", "sc-45")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Every node."""
+        """Expect this of every node."""
         clock = site.context.spec.clock
         yield Expected(servers=tuple(clock.servers), max_offset_ms=clock.max_offset_ms)
 

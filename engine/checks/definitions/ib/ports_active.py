@@ -45,7 +45,7 @@ class PortsActive(Check[Expected]):
     controls = ("cm-8", "si-13")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Every node; nodes without GPUs have no compute fabric."""
+        """Expect this of every node; nodes without GPUs have no compute fabric."""
         platform = site.context.platform(node)
         nics = platform.checks.compute_nics
         has_none = not platform.has_gpus or (nics is not None and not nics.applies)

@@ -40,7 +40,7 @@ class ModelChecksum(Check[Expected]):
     controls = ("cm-14", "si-7", "si-7.1", "sr-11")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Every model that a pool on the node serves, and its adapters."""
+        """Expect every model that a pool on the node serves, and its adapters."""
         for folder in model_resource.folders(site.context, node):
             yield Expected(subject=folder.name, manifest_sha256=folder.manifest_sha256)
 

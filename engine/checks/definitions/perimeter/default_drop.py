@@ -26,7 +26,7 @@ class DefaultDrop(Check[Expected]):
     controls = ("ac-4", "cm-7", "sc-7", "sc-7.5")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Every node."""
+        """Expect this of every node."""
         yield Expected()
 
     def probe(self, expected: Expected) -> Probe:

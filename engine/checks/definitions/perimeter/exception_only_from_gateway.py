@@ -36,7 +36,7 @@ class ExceptionOnlyFromGateway(Check[Expected]):
     controls = ("ac-4", "sc-7", "sc-7.5")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Every node of a site with exceptions."""
+        """Expect this of every node of a site with exceptions."""
         if endpoints := exception_endpoints(site):
             expired = [
                 Endpoint(str(each.address), each.port)

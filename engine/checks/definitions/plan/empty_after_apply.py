@@ -37,7 +37,7 @@ class EmptyAfterApply(Check[Expected]):
     controls = ("cm-2", "cm-3", "cm-6")
 
     def expect_controller(self, site: CheckContext) -> Iterator[Expected]:
-        """Every node of the site, planned from this controller."""
+        """Expect this of every node of the site, planned from this controller."""
         yield Expected(
             program=site.controller.program,
             site_file=site.controller.site_file,

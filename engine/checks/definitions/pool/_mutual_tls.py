@@ -27,7 +27,7 @@ class MutualTlsCheck(Check[Expected]):
     """Expectation and probe; a subclass judges one aspect."""
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Every replica whose first rank is on the node."""
+        """Expect this of every replica whose first rank is on the node."""
         return heads_on(site, node)
 
     def probe(self, expected: Expected) -> Probe:

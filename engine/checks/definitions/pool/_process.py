@@ -29,7 +29,7 @@ class PoolProcessCheck(Check[Expected]):
     """Expectation and probe; a subclass judges one aspect."""
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Every replica with a rank on the node."""
+        """Expect this of every replica with a rank on the node."""
         return replicas_on(site, node)
 
     def probe(self, expected: Expected) -> Probe:

@@ -22,7 +22,7 @@ class ProbeAnswers(Check[Expected]):
     former_ids = ("pool.canary-answers",)
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Every replica whose first rank is on the node."""
+        """Expect this of every replica whose first rank is on the node."""
         return heads_on(site, node)
 
     def probe(self, expected: Expected) -> Probe:

@@ -16,7 +16,7 @@ TIMEOUT_S = 10.0
 
 
 def converse(channel: socket.socket, path: str, host: str) -> str:
-    """One request; in TLS 1.3 a server that misses a certificate says so only now."""
+    """Return the answer to one request. A TLS 1.3 server rejects a missing certificate only now."""
     channel.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
     reply = channel.recv(64)
     if not reply:

@@ -15,7 +15,7 @@ class SiteLedgerVerifies(LedgerCheck):
     controls = ("au-10", "au-9", "au-9.3")
 
     def expect_controller(self, site: CheckContext) -> Iterator[Expected]:
-        """The ledger in the site's state folder."""
+        """Expect a valid ledger in the site's state folder."""
         yield Expected(
             program=site.controller.program,
             directory=site.controller.ledger,

@@ -39,7 +39,7 @@ class RootCertificateLasts(Check[Expected]):
     controls = ("sc-12", "sc-17")
 
     def expect_controller(self, site: CheckContext) -> Iterator[Expected]:
-        """The certificate in the site's state folder."""
+        """Expect the root certificate in the site's state folder to be valid long enough."""
         needed = site.today + timedelta(days=LEAF_DAYS)
         yield Expected(
             file=site.controller.root_certificate,

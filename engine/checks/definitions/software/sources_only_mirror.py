@@ -34,7 +34,7 @@ class SourcesOnlyMirror(Check[Expected]):
     controls = ("cm-11", "cm-14", "cm-7", "sr-11")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Every node."""
+        """Expect this of every node."""
         yield Expected(apt_url=str(site.context.spec.artifacts.apt_url).rstrip("/"))
 
     def probe(self, expected: Expected) -> Probe:

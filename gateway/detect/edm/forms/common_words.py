@@ -51,7 +51,7 @@ def is_common(word: str) -> bool:
 
 
 def is_case_of_common(word: str) -> bool:
-    """True for what could be a case of such a word in Polish or Czech; a name in the nominative can look like one."""
+    """Return whether a word may be an inflected common word in Polish or Czech; some nominative names match, too."""
     return not _SLAVIC_STEMS.isdisjoint(stems(word))
 
 

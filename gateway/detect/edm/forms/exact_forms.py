@@ -122,7 +122,7 @@ _PLAIN = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ß": "ss", 
 def listed_forms(
     surname: str, *, is_baltic_name: bool = False, is_arabic_name: bool = False, is_given: bool = False
 ) -> frozenset[str]:
-    """The keys of a listed surname.
+    """Return the keys of a listed surname.
 
     Args:
         is_baltic_name: the whole name is Lithuanian or Latvian.
@@ -139,7 +139,7 @@ def listed_forms(
 
 
 def across_forms(word: str) -> Iterable[str]:
-    """The keys of an Arabic name that the list has in the other script: in Arabic for a Latin word, or in Latin.
+    """Return the keys of an Arabic name in the other script: Arabic for a Latin word, Latin for an Arabic word.
 
     Without vowels, a word in Arabic script is certainly a name only if its form means a family or a place of origin.
     """
@@ -150,12 +150,12 @@ def across_forms(word: str) -> Iterable[str]:
 
 
 def romanised_forms(word: str) -> Iterator[str]:
-    """The keys of an Arabic name in Latin letters, for all its spellings."""
+    """Return the keys of an Arabic name in Latin letters, for all its spellings."""
     return (f"f{spelling}|r" for spelling in romanised(word.casefold()))
 
 
 def text_forms(word: str) -> frozenset[str]:
-    """The keys of a text's word, for every declension that its ending allows."""
+    """Return the keys of a word of a text, for every declension that its ending allows."""
     return frozenset(key for key, _ in _in_text(_normal(word)))
 
 
@@ -258,7 +258,7 @@ def _in_text(word: str) -> Iterator[tuple[str, Form]]:
 def _declined(
     name: str, table: dict[str, tuple[frozenset[str], frozenset[str]]], *, is_slavic: bool
 ) -> tuple[str, str]:
-    """The stem and declension of a nominative."""
+    """Return the stem and declension of a nominative."""
     if _ADJECTIVE.search(name):
         ending = max((each for each in table["s"][0] if name.endswith(each)), key=len)
         return name[: -len(ending)], "s"
@@ -273,7 +273,7 @@ def _declined(
 def _by_ending(
     table: dict[str, tuple[frozenset[str], frozenset[str]]],
 ) -> tuple[range, dict[str, list[tuple[str, Form]]]]:
-    """The lengths of the endings; for each ending its declensions, and the form that it makes."""
+    """Return the lengths of the endings, and for each ending its declensions and the form that it makes."""
     found: dict[str, list[tuple[str, Form]]] = {}
     for declension, (nominatives, others) in table.items():
         for ending in (*nominatives, *others):
@@ -297,7 +297,7 @@ def _stems(word: str, endings: tuple[range, dict[str, list[tuple[str, Form]]]]) 
 
 
 def without_marks(word: str) -> set[str]:
-    """A Latin word without its marks: ö is o, or oe."""
+    """Return a Latin word without diacritics: ö becomes o or oe."""
     if word.isascii():
         return {word}
     return {_unmarked(word), _unmarked(word.translate(_UMLAUTS))}

@@ -155,7 +155,7 @@ for _letters, _names in _SHORT_ARABIC.items():
 
 
 def short_spellings(word: str) -> tuple[str, ...]:
-    """The usual Latin spellings of a name in Arabic script that has one consonant or two; none of any other."""
+    """Return the usual Latin spellings of an Arabic-script name with one or two consonants; empty for other names."""
     return _SHORT_ARABIC.get(_arabic_letters(word), ())
 
 
@@ -164,7 +164,7 @@ def _plain(word: str) -> str:
 
 
 def listed_keys(word: str, *, is_arabic_name: bool, is_given: bool, is_baltic_name: bool = False) -> tuple[str, ...]:
-    """The keys under which a word of a list can be found.
+    """Return the keys under which a listed word can be found.
 
     Args:
         is_arabic_name: the whole name is Arabic, in whatever script.
@@ -205,7 +205,7 @@ def listed_keys(word: str, *, is_arabic_name: bool, is_given: bool, is_baltic_na
 
 
 def text_keys(word: str, *, has_arabic_names: bool = True) -> tuple[str, ...]:
-    """The keys under which a word of a text is looked for, in any of its cases.
+    """Return the keys to look up for a word of a text, in any grammatical case.
 
     Args:
         has_arabic_names: the list has some; without any, fewer keys do.
@@ -239,13 +239,13 @@ def text_keys(word: str, *, has_arabic_names: bool = True) -> tuple[str, ...]:
 
 
 def _greek_readings(stem: str) -> Iterator[str]:
-    """How a Greek stem sounds, and how its usual Latin spellings do: Zaxariou, Gewrgios."""
+    """Return the sounds of a Greek stem and of its usual Latin spellings: Zaxariou, Gewrgios."""
     for spelled in (stem, *in_latin(stem)):
         yield from readings(spelled)
 
 
 def _with_article(stem: str) -> Iterator[str]:
-    """A word with its article may be a surname of two consonants: العامري is Ameri."""
+    """Return the key of a word with its article, which may be a surname of two consonants: العامري is Ameri."""
     if stem.startswith("ال"):
         yield from (f"l{key[1:]}" for key in _skeleton_keys("k", stem))
 

@@ -69,7 +69,7 @@ _SHORTEST_OPEN = 5  # letters of what begins with a vowel and not with an articl
 
 
 def romanised(word: str) -> tuple[str, ...]:
-    """The spellings of a Latin word in lower case; none for what is too short, or in other letters."""
+    """Return the spellings of a lower-case Latin word; empty if it is too short or has other letters."""
     found: dict[str, None] = {}
     for each in _spelled(word, _ARTICLE):
         spelled = _FINAL_H.sub("", each).replace("$", "sh")
@@ -107,7 +107,7 @@ def unvowelled(word: str) -> frozenset[str]:
 
 
 def _long_enough(spellings: Iterator[str], shortest_open: int = _SHORTEST) -> frozenset[str]:
-    """Those with letters enough; a vowel at the beginning is any other.
+    """Return the spellings with enough letters; all initial vowels are equal.
 
     Args:
         shortest_open: letters of what begins with one.
@@ -117,7 +117,7 @@ def _long_enough(spellings: Iterator[str], shortest_open: int = _SHORTEST) -> fr
 
 
 def _spelled(word: str, article: re.Pattern[str]) -> Iterator[str]:
-    """A Latin word with one letter for a sound, `e` as it is and `$` for sh; with its article, and without."""
+    """Return a Latin word with one letter per sound (`$` for sh, `e` unchanged), with and without its article."""
     plain = unicodedata.normalize("NFD", word.translate(_LETTERS))
     plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
     if not (plain.isascii() and plain.isalpha()):

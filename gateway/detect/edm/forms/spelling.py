@@ -253,7 +253,7 @@ def without_accents(word: str) -> str:
 
 
 def readings(word: str) -> tuple[str, ...]:
-    """The keys of a word, most likely first; none for a word of Arabic script, which has only consonant skeletons."""
+    """Return the keys of a word, most likely first; empty for a word in Arabic script, which has only skeletons."""
     return sounds(word)[0]
 
 
@@ -297,7 +297,7 @@ def vowel_insensitive_keys(word: str) -> tuple[str, ...]:
 
 
 def _spellings(lowered: str) -> list[str]:
-    """A word in the alphabet of the keys, before what sounds alike is merged."""
+    """Return a word in the alphabet of the keys, before similar sounds are merged."""
     if "\u0400" <= lowered[0] <= "\u052f":
         parts = [_cyrillic(piece) for piece in _PAIRS.findall(unicodedata.normalize("NFC", lowered))]
     elif is_greek(lowered):
@@ -321,7 +321,7 @@ def _plain_latin(word: str) -> str:
 
 
 def _choices(parts: Sequence[tuple[str, ...]]) -> list[str]:
-    """The likeliest of all readings that the parts allow: those with the fewest second choices."""
+    """Return the most likely readings that the parts allow: those with the fewest second choices."""
     open_parts = [place for place, part in enumerate(parts) if len(part) > 1][:_MOST_OPEN]
     first = [part[0] for part in parts]
     if not open_parts:

@@ -122,7 +122,7 @@ def may_be_baltic(words: Iterable[str]) -> bool:
 
 
 def without_dot(folded: str) -> str:
-    """A folded word without the dot above that is left of a Turkish capital: İPEK is ipek."""
+    """Return a folded word without the combining dot of a Turkish capital: İPEK is ipek."""
     return folded.replace("i\u0307", "i")
 
 
@@ -154,7 +154,7 @@ def base_stems(name: str, *, is_baltic_name: bool = False) -> tuple[str, ...]:
 
 
 def stems(word: str) -> tuple[str, ...]:
-    """Every stem that a word in a text may have, itself first."""
+    """Return every possible stem of a word of a text, the word itself first."""
     return tuple(dict.fromkeys(_stems(word.casefold())))
 
 

@@ -94,7 +94,7 @@ _KAZAKH_TABLES = (_TABLES[1] | _KAZAKH, _TABLES[0] | _KAZAKH, _TABLES[0] | _KAZA
 
 
 def in_latin(word: str, *, is_usual: bool = False) -> frozenset[str]:
-    """A word in lower case in Latin letters, without marks.
+    """Return a lower-case word in Latin letters without diacritics.
 
     Args:
         is_usual: only in the most usual ways.

@@ -109,22 +109,22 @@ class Hasher:
         self._base = hashlib.blake2b(key=key, digest_size=8, person=b"sovctl edm")
 
     def __call__(self, text: str) -> int:
-        """The hash of `text`."""
+        """Return the hash of `text`."""
         each = self._base.copy()
         each.update(text.encode("utf-8", "surrogatepass"))
         return int.from_bytes(each.digest(), "little")
 
     def value(self, value: str) -> int:
-        """The hash of something that supports a name; see `values`."""
+        """Return the hash of a value that supports a name; see `values`."""
         return self(f"x{value}")
 
     def sequence(self, numbers: Sequence[int]) -> int:
-        """The hash of a row of numbers."""
+        """Return the hash of a sequence of numbers."""
         return self("#" + ",".join(map(str, numbers)))
 
 
 def mixed(hashed: int, number: int) -> int:
-    """A value's hash with the number of a word that it supports."""
+    """Return the hash of a value combined with the number of a word that it supports."""
     return (hashed ^ (number * _ODD)) & _MASK
 
 
@@ -202,7 +202,7 @@ class Index:
 
     @classmethod
     def open(cls, path: Path, key: bytes) -> Index:
-        """The index in a file.
+        """Open the index in a file.
 
         Raises:
             InputError: absent, not an index, of another key or version, or damaged.
@@ -228,7 +228,7 @@ class Index:
         return cls(header, arrays, key)
 
     def ids(self, key: str) -> list[int]:
-        """Numbers of the words that have this key."""
+        """Return the numbers of the words with this key."""
         hashed = self.hasher(key)
         keys = self._keys
         place, found = bisect_left(keys, hashed), []
@@ -253,7 +253,7 @@ class Index:
         return self._has("companies", self.hasher.sequence(numbers))
 
     def supporting(self, value: str) -> int | None:
-        """The hash of a value for `supports`; None for most that stand nowhere in the list."""
+        """Return the hash of a value for `supports`; None for most values that are not in the list."""
         hashed = self.hasher.value(value)
         return hashed if _passes(self._value_sieve, hashed) else None
 
@@ -267,17 +267,17 @@ class Index:
 
     @property
     def has_values(self) -> bool:
-        """True when there are account or customer numbers in the list."""
+        """Whether the list has account or customer numbers."""
         return len(self._arrays["values"]) > 0
 
     @property
     def has_addresses(self) -> bool:
-        """True when names are supported by addresses."""
+        """Whether addresses support names."""
         return bool(self.header.get("addresses"))
 
     @property
     def has_arabic_names(self) -> bool:
-        """True when names were listed that are written with varying vowels."""
+        """Whether the list has names whose vowels vary."""
         return bool(self.header.get("arabic_names"))
 
     def _has(self, name: str, number: int) -> bool:

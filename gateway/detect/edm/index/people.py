@@ -102,14 +102,14 @@ class Person:
 
     @property
     def is_arabic(self) -> bool:
-        """True for a name whose vowels vary from one spelling to the next."""
+        """Whether the vowels of the name vary between spellings."""
         return self.has_arabic_parts or any(
             is_arabic(word) or _SERVANT_PREFIX.match(word) or _sounds_arabic(word) for word in self.givens
         )
 
     @property
     def is_baltic(self) -> bool:
-        """True for a Lithuanian or Latvian name."""
+        """Whether the name is Lithuanian or Latvian."""
         words = (*self.givens, *self.surnames)
         return any(map(is_baltic, words)) or may_be_baltic(words)
 
@@ -151,7 +151,7 @@ def _sounds_arabic(word: str) -> bool:
 
 
 def company_words(name: str) -> tuple[str, ...]:
-    """The words of a company's name that are not its legal form; all of them when it has no other."""
+    """Return the words of a company name without its legal form; all words if there are no others."""
     words = [token.casefold() for token in _TOKEN.findall(re.sub(r"(?<=\w)\.(?=\w)|(?<=\b\w)\.", "", name))]
     own = tuple(word for word in words if word not in _LEGAL_FORMS)
     return own or tuple(words)
@@ -163,7 +163,7 @@ def is_legal_form(word: str) -> bool:
 
 
 def _compounds(surname: str) -> list[str]:
-    """A surname of two words, or of several that a hyphen or a particle joins, in one: vanderveen, garcialopez."""
+    """Return surnames of several words, joined by a hyphen or particle, as one word: vanderveen, garcialopez."""
     pieces = [match.group().casefold() for match in WORD.finditer(surname)]
     if len(pieces) == _TWO or (len(pieces) > 1 and ("-" in surname or pieces[0] in _PARTS)):
         return ["".join(pieces)]
@@ -193,7 +193,7 @@ def _joined_parts(full: str) -> list[str]:
 
 @lru_cache(_MOST_KEPT)
 def _words(text: str) -> tuple[str, ...]:
-    """The words of a name, without particles and single letters."""
+    """Return the words of a name, without particles and single letters."""
     words = [match.group().casefold() for match in WORD.finditer(text)]
     words += [first + rest for first, rest in _ELIDED.findall(text.casefold())]
     words = [word for word in words if len(word) > 1]

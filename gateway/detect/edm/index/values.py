@@ -58,7 +58,7 @@ def values_in_row(fields: Mapping[str, str]) -> set[str]:
 
 
 def numbers_in_row(fields: Mapping[str, str]) -> set[str]:
-    """Numbers that are themselves to be found in a text: of accounts, customers and telephones."""
+    """Return the numbers of a row to find in texts: accounts, customers, telephones."""
     found = {form for field in ("account", "id") for form in _number_forms(fields.get(field, ""))}
     digits = "".join(filter(str.isdigit, fields.get("phone", "")))
     if len(digits) >= _PHONE_DIGITS:
@@ -153,12 +153,12 @@ class Values:
 
     @cached_property
     def is_lower(self) -> bool:
-        """True for a text without any capital."""
+        """Whether the text has no capital."""
         return self._text == self._text.lower()
 
     @cached_property
     def is_german(self) -> bool:
-        """True for a text in which every noun has a capital."""
+        """Whether the language of the text capitalizes every noun."""
         return len(set(_GERMAN.findall(self._text))) >= _FEWEST_GERMAN
 
     def is_foreign(self, everyday_in: frozenset[str]) -> bool:
@@ -172,7 +172,7 @@ class Values:
 
     @cached_property
     def has_suffixes(self) -> bool:
-        """True for a language that adds suffixes to names."""
+        """Whether the language adds suffixes to names."""
         return not self._languages.isdisjoint(_WITH_SUFFIXES | {UNKNOWN})
 
     @cached_property
@@ -185,7 +185,7 @@ class Values:
         return languages(self._text)
 
     def near(self, place: int) -> list[int]:
-        """Those of the values within some 160 characters."""
+        """Return the values within about 160 characters."""
         if self._places is None:
             hashes = ((start, self._hash_of(value)) for start, value in self._others())
             known = [(start, hashed) for start, hashed in hashes if hashed is not None]

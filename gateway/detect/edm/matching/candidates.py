@@ -39,7 +39,7 @@ _ELIDED = re.compile(rf"(?<!\w)[LDld]['’]([^\W\d_a-z][^\W\d_]{{2,{_LONGEST_HAL
 
 
 def marks_of(text_words: Words, vocabulary: Vocabulary) -> list[Mark]:
-    """The marks of a text, in order."""
+    """Return the marks of a text, in order."""
     text = text_words.text
     words = dict(zip(map(hash, text_words.distinct), text_words.distinct, strict=True))
     hashes = set(words)
@@ -76,7 +76,7 @@ def _places(text_words: Words, listed: Mapping[bytes, Listed]) -> Iterator[Mark]
 
 
 def _beside(text: str, start: int, end: int, echoes: set[int], vocabulary: Vocabulary) -> Iterator[Mark]:
-    """Words on either side of a given name, which with it are a name even without a capital."""
+    """Yield words next to a given name, which form a name with it even without a capital."""
     before = text[max(0, start - 2 * REACH) : start][::-1]
     behind = text[end : end + 2 * REACH]
     places = [(start - match.end(), start - match.start()) for match in _name_words(before, step=-1)]
@@ -90,7 +90,7 @@ def _beside(text: str, start: int, end: int, echoes: set[int], vocabulary: Vocab
 
 
 def _name_words(text: str, *, step: Literal[1, -1] = 1) -> Iterator[re.Match[str]]:
-    """The words near the beginning of `text`, up to the first that can't be within a name.
+    """Yield the words at the start of `text`, up to the first word that cannot be part of a name.
 
     Args:
         step: -1 for a text that is read backwards.
@@ -104,7 +104,7 @@ def _name_words(text: str, *, step: Literal[1, -1] = 1) -> Iterator[re.Match[str
 
 
 def _cut_words(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
-    """Words that an apostrophe or a line's end cuts in two: their halves are listed nowhere."""
+    """Yield words split by an apostrophe or a line break, because their halves are not listed."""
     done = 0
     for cut in _CUT.finditer(text):
         match = _CUT_WORD.search(text, max(done, cut.start() - _LONGEST_HALF), cut.end() + _LONGEST_HALF)
@@ -125,7 +125,7 @@ def _cut_words(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
 
 
 def _abd_names(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
-    """عبد الله and its like, which a list has in one word as well."""
+    """Yield names such as عبد الله, which the list may also contain as one word."""
     for match in _SERVANT.finditer(text) if "عبد " in text else ():
         listed = vocabulary.look_up(folded(f"عبد{match[1]}"))
         if listed.is_listed:
@@ -133,7 +133,7 @@ def _abd_names(text: str, vocabulary: Vocabulary) -> Iterator[Mark]:
 
 
 def _may_be_name(text: str, listed: Listed) -> bool:
-    """False for an everyday word that has no capital within a sentence; asked often, so the quick test is first."""
+    """Return False for a common word without a capital within a sentence. The quick test is first."""
     return not listed.is_common_word or any(
         form in text and any(f"{sign}{form}" in text for sign in _BEFORE_CAPITALS) for form in listed.capitals
     )

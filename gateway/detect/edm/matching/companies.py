@@ -20,7 +20,7 @@ _SHORTEST_ALONE = 4  # letters of a company of one word
 
 
 def company_in(run: WordRun, known: Sequence[Listed], index: Index) -> list[int]:
-    """The tokens of a listed company around the run's word, or none."""
+    """Return the tokens of a listed company around the word of the run; None if there is none."""
     if not known[run.at].is_company:
         return []
     own = [place for place, token in enumerate(run.tokens) if not is_legal_form(token.text)]

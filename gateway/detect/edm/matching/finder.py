@@ -117,7 +117,7 @@ class EdmFinder:
                     yield rest
 
     def _glued(self, text: str, values: Values) -> Iterator[Finding]:
-        """Names in one word or letter by letter."""
+        """Yield names written as one word, or letter by letter."""
         for run in joined_word_runs(text):
             known = [self._vocabulary.look_up(folded(token.text)) for token in run.tokens]
             is_known = any(is_name(*each) for each in permutations(known, 2))
@@ -228,7 +228,7 @@ class EdmFinder:
         return surnames_only
 
     def _may_join(self, run: WordRun, known: Sequence[Listed], first: int, second: int, order: int) -> bool:
-        """As `may_join`; of two names in either order, the surname may be before a comma."""
+        """Return `may_join` for two names in either order; a surname may be followed by a comma."""
         if may_join(run, known, first, second, is_reversed=order < 0):
             return True
         is_either = order == 1 and run.tokens[first].is_caseless and run.tokens[second].is_separated
@@ -264,7 +264,7 @@ class EdmFinder:
         return given.is_given and self._index.has_pair(given.exact_givens, surname.surnames)
 
     def _order(self, first: Listed, second: Listed) -> int:
-        """1 for a given name before a surname of the same person, -1 the other way round, 2 for its surnames, or 0."""
+        """Return 1 for a given name before a surname of the same person, -1 after it, 2 for two surnames, else 0."""
         has_pair = self._index.has_pair
         if first.givens and has_pair(first.givens, (*second.surnames, *second.givens)):  # the latter: a patronymic
             return 1
@@ -273,7 +273,7 @@ class EdmFinder:
         return _TWO_SURNAMES * has_pair(first.surnames, second.surnames)
 
     def _surname(self, text: str, run: WordRun, own: Listed, values: Values) -> Finding | None:
-        """The word itself, without another part of its name that the list knows."""
+        """Return the word alone, if no listed part of its name is adjacent."""
         token = run.tokens[run.at]
         first, last = run.first_of(run.at, text), run.last_of(run.at, text)
         is_believed = own.surnames and self._is_believed(text, run, first, last, own, values)
@@ -286,7 +286,7 @@ class EdmFinder:
         return _person(run.tokens[first].start, run.end_of(last, text), self._sound(token.text), "LISTED_SURNAME")
 
     def _with_particles(self, run: WordRun, first: int, own: int) -> int:
-        """The first token of a name whose particles the list has as a part of it: dos Anjos."""
+        """Return the first token of a name including its listed particles: dos Anjos."""
         start = first
         while start > 0 and run.tokens[start - 1].text.lower() in BETWEEN:
             start -= 1
@@ -372,7 +372,7 @@ class EdmFinder:
         return any(self._index.supports(hashed, number) for hashed in values.near(token.start) for number in numbers)
 
     def _sound(self, word: str) -> str:
-        """One spelling for all forms of a listed word."""
+        """Return one spelling for all forms of a listed word."""
         keys = text_keys(word, has_arabic_names=self._index.has_arabic_names)
         ranked = sorted(("wavkKl".index(key[0]), key) for key in keys if self._index.ids(key))
         return ranked[0][1][1:] if ranked else word.casefold()
@@ -387,7 +387,7 @@ class EdmFinder:
 
 
 def _gap(run: WordRun, first: int, second: int) -> str:
-    """The separator of two tokens, if they are neighbours."""
+    """Return the separator of two tokens if they are adjacent."""
     return run.tokens[second].gap if second == first + 1 else " "
 
 

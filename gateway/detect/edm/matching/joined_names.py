@@ -33,7 +33,7 @@ _MOST_SPACED = 50  # of a text; cutting them takes time
 
 
 def joined_word_runs(text: str) -> Iterator[WordRun]:
-    """The words of a text that could be a whole name without its spaces, or with too many."""
+    """Yield words that may be a whole name without its spaces, or with additional spaces."""
     shapes = text.encode("utf-8", "surrogatepass").translate(_SHAPES, _CONTINUATIONS)
     if b"aA" in shapes or not text.isascii():
         done = -1
@@ -71,7 +71,7 @@ def _with_particle(text: str, pieces: list[Token], length: int) -> list[Token]:
 
 
 def _with_openings(pieces: list[Token]) -> list[Token]:
-    """The pieces, with Mac and van as parts of what follows."""
+    """Return the parts, with prefixes such as Mac and van joined to the following part."""
     found: list[Token] = []
     for piece in pieces:
         if found and found[-1].text.lower() in _OPENINGS:
@@ -81,7 +81,7 @@ def _with_openings(pieces: list[Token]) -> list[Token]:
 
 
 def _spaced(text: str, start: int, end: int) -> Iterator[WordRun]:
-    """Words between the wider gaps; without any, every way to cut the letters in two."""
+    """Return the words between wider gaps; without gaps, every division of the letters into two words."""
     places = [place for place in range(start, end) if text[place].isalpha()]
     narrow = min(second - first for first, second in pairwise(places))
     wide = [at for at, (first, second) in enumerate(pairwise(places), start=1) if second - first > narrow]

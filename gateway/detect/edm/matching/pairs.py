@@ -110,7 +110,7 @@ def may_join(run: WordRun, known: Sequence[Listed], first: int, second: int, *, 
 
 
 def joined(pairs: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
-    """The first and last token of one name: the pair at `at`, or else the first, with all that overlap it."""
+    """Return the first and last token of one name: the pair at `at`, else the first pair, and all that overlap it."""
     first, last = next((pair for pair in pairs if pair[0] <= at <= pair[1]), pairs[0])
     for _ in pairs:
         for start, end in pairs:
@@ -143,7 +143,7 @@ def _is_written_as_listed(first: Listed, second: Listed) -> bool:
 
 
 def is_name(given: Listed, surname: Listed) -> bool:
-    """True for a given name and a surname of which at least one is written as listed, the other at least as a name."""
+    """Return whether a given name and a surname are a name: one is written as listed, the other at least as a name."""
     if given.exact_givens:
         return bool(surname.exact) or (given.is_given and bool(surname.surnames) and not surname.is_common)
     return given.is_given and bool(given.givens) and bool(surname.surnames) and not surname.is_common

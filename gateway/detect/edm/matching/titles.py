@@ -127,7 +127,7 @@ def word_before(text: str, start: int) -> str:
 
 
 def joined_word_before(text: str, start: int) -> str:
-    """The word before, of which only a sign separates it: made of `made.rangkuti`; or none."""
+    """Return the preceding word if only one sign separates it: `made` of `made.rangkuti`; empty if there is none."""
     match = _GLUED_BEFORE.search(text, max(0, start - _LONGEST_BEFORE), start)
     return match[1] if match else ""
 

@@ -62,7 +62,7 @@ class Listed:
     is_user: bool = False
     """A surname with the given name or its initial in one word, as user names have them: akowalska, kowalskaanna."""
     is_listed: bool = False
-    """True when it is anything."""
+    """Whether the word is in the list."""
 
     is_giver: bool = False
     """A given name that makes a name of an adjacent word, even without capitals."""
@@ -78,7 +78,7 @@ STRANGER = Listed()
 
 
 def folded(word: str) -> bytes:
-    """A word as a `Words` has it: only ASCII letters are lowered."""
+    """Return a word in the form used by `Words`: only ASCII letters are in lower case."""
     return word.encode("utf-8", "surrogatepass").lower()
 
 
@@ -209,7 +209,7 @@ class Vocabulary:
         return False
 
     def _surnames_in(self, word: str) -> list[int]:
-        """The surnames that are written like a part of a user name."""
+        """Return the surnames that equal a part of a user name."""
         numbers = self._index.ids(f"f{word}|x")
         if numbers or not self._index.has_arabic_names:
             return numbers

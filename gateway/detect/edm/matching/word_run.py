@@ -58,7 +58,7 @@ class Token:
 
     @property
     def is_capital(self) -> bool:
-        """True for a word that begins with a capital."""
+        """Whether the word begins with a capital."""
         return self.text[0].isupper() or (self.text[0] in SIGNS and self.text[1:2].isupper())
 
     @property
@@ -69,7 +69,7 @@ class Token:
 
     @property
     def is_separated(self) -> bool:
-        """True after a comma, the end of a line or of a cell."""
+        """Whether a comma, a line end or a cell end precedes."""
         return self.gap != " " and _SEPARATORS.search(self.gap) is not None
 
     def gap_is_letter(self, following: Token) -> bool:
@@ -89,7 +89,7 @@ class WordRun:
     """Which of them it is."""
 
     def parts(self) -> list[range]:
-        """The tokens between separators."""
+        """Return the tokens between separators."""
         cuts = [place for place, token in enumerate(self.tokens) if place > 0 and token.is_separated]
         return [range(first, last) for first, last in pairwise([0, *cuts, len(self.tokens)])]
 
@@ -104,7 +104,7 @@ class WordRun:
         )
 
     def first_of(self, place: int, text: str) -> int:
-        """The first token of the name that has `place` in it: initials, `O'`, `Al-`, `Abdul` before it are its own."""
+        """Return the first token of the name at `place`, including initials, `O'`, `Al-` and `Abdul` before it."""
         if place > 1 and self.tokens[place - 1].text.lower() in ("de", "der", "den", "het", "la", "t"):
             place -= self.tokens[place - 2].text.lower() in ("van", "von")
         is_part = place > 1 and (self.tokens[place - 1].text in PARTICLES or self.tokens[place - 1].text == "do")
@@ -120,7 +120,7 @@ class WordRun:
         return place
 
     def last_of(self, place: int, text: str) -> int:
-        """The last token of the name that has `place` in it: initials, patronymics, what a hyphen joins are its own."""
+        """Return the last token of the name at `place`, with initials, patronymics and hyphenated parts after it."""
         while place + 1 < len(self.tokens) and self._is_own(place + 1, text):
             place += 1
         return place
@@ -163,7 +163,7 @@ def run_at(text: str, start: int, end: int) -> WordRun:
 
 
 def _joined(tokens: list[Token], at: int) -> tuple[list[Token], int]:
-    """The tokens, with names of two pieces in one: Sil'vestr, Ahmet'in, عبد الله."""
+    """Return the tokens, with names of two parts joined: Sil'vestr, Ahmet'in, عبد الله."""
     place = 1
     while place < len(tokens):
         first, second = tokens[place - 1], tokens[place]
