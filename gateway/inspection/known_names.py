@@ -99,7 +99,7 @@ class _Part:
             yield from (prefix, prefix.capitalize(), prefix.title(), prefix.upper())
 
     def is_common(self) -> bool:
-        """Return True for a word that is also something else than a name."""
+        """Return whether a word also has another meaning than a name."""
         if self.is_ordinary is None:
             self.is_ordinary = is_common(self.word)
         return self.is_ordinary

@@ -190,7 +190,7 @@ def _stop_end(text: str, start: int, at: int, *, is_whole: bool) -> int | None:
 
 
 def _is_no_end(text: str, start: int, at: int, following: str) -> bool:
-    """Return True for the full stop of an abbreviation, initial, ordinal (German `3. Mai`) or list number."""
+    """Return whether a full stop ends an abbreviation, initial, ordinal (German `3. Mai`) or list number."""
     before = text[max(start, at - _LONGEST_WORD) : at]
     word = _LAST_WORD.search(before)
     if word is None:

@@ -332,7 +332,7 @@ def may_be_spelled(words: bytes) -> bool:
 
 
 def _has_no_spaces(word: str) -> bool:
-    """Return True for scripts that run words together: Chinese, Japanese, Korean, Thai."""
+    """Return whether the script has no spaces between words: Chinese, Japanese, Korean, Thai."""
     return any("\u0e00" <= c <= "\u0e7f" or "\u3040" <= c <= "\u9fff" or "\u1100" <= c <= "\u11ff" for c in word)
 
 

@@ -88,5 +88,5 @@ def names_of(language: str) -> frozenset[str]:
 
 
 def is_given_name(word: str) -> bool:
-    """Return True for a given name in any of its cases, however it is written."""
+    """Return whether a word is a given name, in any grammatical case and spelling."""
     return word.lower() in GIVEN_NAMES

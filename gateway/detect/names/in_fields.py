@@ -159,7 +159,7 @@ def has_everyday_word(name: str) -> bool:
 
 
 def _is_all_of_a_line(text: str, at: int) -> bool:
-    """Return True for the one tab of a line that parts a label from its value, not two headers with a name below."""
+    """Return whether a tab is the only one of its line and separates a label from its value, not two headers."""
     first, last = max(0, at - _LONGEST_SIDE), min(len(text), at + _LONGEST_SIDE)
     start, end = text.rfind("\n", first, at), text.find("\n", at, last)
     if (start < 0 < first) or (end < 0 and last < len(text)):

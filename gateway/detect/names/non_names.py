@@ -16,7 +16,7 @@ NON_NAMES: frozenset[str] = frozenset(
 
 
 def is_common_word(lowered: str) -> bool:
-    """Return True for an everyday word of any language, given in lower case."""
+    """Return whether a lower-case word is a common word of any language."""
     return lowered.encode("utf-8", "surrogatepass") in GROUP_OF
 
 

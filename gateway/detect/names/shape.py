@@ -89,7 +89,7 @@ def is_non_name(word: str, lowered: str) -> bool:
 
 
 def is_caseless(word: str) -> bool:
-    """Return True for a word of a script without capitals."""
+    """Return whether a word is in a script without capitals."""
     return not word[0].isupper() and not word[0].islower()
 
 
@@ -104,7 +104,7 @@ def is_company(text: str, end: int) -> bool:
 
 
 def is_lower(text: str, at: int) -> bool:
-    """Return True for most places where no name with capitals begins; asked first, because it is quick."""
+    """Return True for most positions where no capitalized name begins. A quick test, run first."""
     return _LOWER.match(text, at) is not None
 
 

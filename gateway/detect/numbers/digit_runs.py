@@ -46,7 +46,7 @@ _DECIMAL = re.compile(r"[0-9]{3}\.[0-9]{1,2}(?![.0-9])")
 
 
 def are_thousands(lengths: Sequence[int]) -> bool:
-    """Return True for groups as in 1 234 567 and 12.345.678.901, which are amounts unless something says otherwise."""
+    """Return whether groups have the form of 1 234 567 or 12.345.678.901: amounts, unless the context differs."""
     return len(lengths) > 2 and lengths[0] <= 3 and lengths[1:].count(3) == len(lengths) - 1
 
 
@@ -203,7 +203,7 @@ def _is_field(run: DigitRun) -> bool:
 
 
 def _is_part(text: str, start: int, end: int, *, is_field: bool = False) -> bool:
-    """Return True for digits that letters touch, and for parts of times and decimal numbers: `x1`, 10:30, 1,5.
+    """Return whether the digits touch letters, or are parts of times or decimal numbers: `x1`, 10:30, 1,5.
 
     Args:
         is_field: a comma next to them separates two fields.

@@ -26,7 +26,7 @@ class Recognizer(Protocol):
         """Patterns for the scanner."""
 
     def at(self, text: str, start: int, pattern: int, context: TextContext) -> Finding | None:
-        """Return the identifier at a hit; None if there is none.
+        """Return the identifier at a hit, or None.
 
         Args:
             start: of the hit; leftmost, so it may lie before what the pattern needs.

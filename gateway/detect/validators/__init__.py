@@ -1,1 +1,1 @@
-"""What an identifier scheme consists of, and the functions that check its digits."""
+"""Type of an identifier scheme, and functions that validate its digits."""

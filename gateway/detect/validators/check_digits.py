@@ -71,15 +71,15 @@ def mod_97_10(text: str) -> bool:
 
 
 def is_day(month: int, day: int) -> bool:
-    """Return True for a day that some year has."""
+    """Return whether some year has this day."""
     return 1 <= month <= 12 and 1 <= day <= _DAYS[month]
 
 
 def is_date(yymmdd: str) -> bool:
-    """Return True for a possible date in six digits, year first."""
+    """Return whether six digits are a possible date, year first."""
     return is_day(int(yymmdd[2:4]), int(yymmdd[4:6]))
 
 
 def is_date_backwards(ddmmyy: str) -> bool:
-    """Return True for a possible date in six digits, day first."""
+    """Return whether six digits are a possible date, day first."""
     return is_day(int(ddmmyy[2:4]), int(ddmmyy[:2]))

@@ -1,1 +1,1 @@
-"""What all sections of `gateway.yaml` share: base model, names, URLs, client APIs."""
+"""Types shared by all sections of `gateway.yaml`: base model, names, URLs, client APIs."""

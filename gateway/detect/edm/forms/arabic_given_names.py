@@ -74,14 +74,14 @@ _FEWEST_LETTERS = 5  # of a spelling that no list has; shorter ones are names of
 
 
 def is_arabic_origin(word: str) -> bool:
-    """Return True for a given name in Latin letters by which a whole name is known to be Arabic, in lower case."""
+    """Return whether a lower-case Latin given name identifies a whole name as Arabic."""
     if word in _PLAIN:
         return True
     return len(word) >= _FEWEST_LETTERS and "e" not in word and not _ROMANISED.isdisjoint(romanised(word))
 
 
 def is_arabic_given(word: str) -> bool:
-    """Return True for one of them, in lower case, in either script; in Arabic with "and", "to", "by" before it too."""
+    """Return whether a lower-case word is such a given name in either script; in Arabic also with a prefix."""
     if is_arabic(word):
         return not _SCRIPT.isdisjoint(stem.translate(ONE_ARABIC_FORM) for stem in stems(word))
     return not _ROMANISED.isdisjoint(romanised(word))

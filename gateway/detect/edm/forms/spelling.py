@@ -238,12 +238,12 @@ _ARABIC_LETTER = re.compile("[\u0621-\u063f\u0641-\u064a\u0671-\u06d3]")
 
 
 def is_arabic(word: str) -> bool:
-    """Return True for a word in Arabic script."""
+    """Return whether a word is in Arabic script."""
     return _ARABIC_LETTER.match(word) is not None
 
 
 def is_greek(word: str) -> bool:
-    """Return True for a word in Greek script."""
+    """Return whether a word is in Greek script."""
     return "\u0370" <= word[:1] <= "\u03ff" or "\u1f00" <= word[:1] <= "\u1fff"
 
 

@@ -117,7 +117,7 @@ def is_baltic(name: str) -> bool:
 
 
 def may_be_baltic(words: Iterable[str]) -> bool:
-    """Return whether all words of a name end as Lithuanian ones do: Petras Butkus."""
+    """Return whether a word has a Lithuanian or Latvian form with a distinct nominative ending."""
     return all(word.endswith(("as", "is", "us", "ys", "ė")) for word in words)
 
 

@@ -151,14 +151,14 @@ def _sounds_arabic(word: str) -> bool:
 
 
 def company_words(name: str) -> tuple[str, ...]:
-    """Return the words of a company name without its legal form; all words if there are no others."""
+    """Return the words of a company name without its legal form; all words if the name has no other words."""
     words = [token.casefold() for token in _TOKEN.findall(re.sub(r"(?<=\w)\.(?=\w)|(?<=\b\w)\.", "", name))]
     own = tuple(word for word in words if word not in _LEGAL_FORMS)
     return own or tuple(words)
 
 
 def is_legal_form(word: str) -> bool:
-    """Return True for GmbH, Ltd, ООО and their like."""
+    """Return whether a word is a legal form such as GmbH, Ltd or ООО."""
     return word.casefold().replace(".", "") in _LEGAL_FORMS
 
 

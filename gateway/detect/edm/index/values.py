@@ -162,7 +162,7 @@ class Values:
         return len(set(_GERMAN.findall(self._text))) >= _FEWEST_GERMAN
 
     def is_foreign(self, everyday_in: frozenset[str]) -> bool:
-        """Return True for a word that is an everyday one only of languages that the text is not in."""
+        """Return whether a word is a common word only in languages other than those of the text."""
         return self._languages.isdisjoint(everyday_in | {UNKNOWN, NONE})
 
     def may_inflect(self, name: str) -> bool:

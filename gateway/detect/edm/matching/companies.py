@@ -20,7 +20,7 @@ _SHORTEST_ALONE = 4  # letters of a company of one word
 
 
 def company_in(run: WordRun, known: Sequence[Listed], index: Index) -> list[int]:
-    """Return the tokens of a listed company around the word of the run; None if there is none."""
+    """Return the tokens of a listed company around the word of the run, or None."""
     if not known[run.at].is_company:
         return []
     own = [place for place, token in enumerate(run.tokens) if not is_legal_form(token.text)]

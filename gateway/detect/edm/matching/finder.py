@@ -297,7 +297,7 @@ class EdmFinder:
         return start if listed.alone and listed.form is Form.AS_LISTED else first
 
     def _is_compound(self, run: WordRun, first: int, own: Listed) -> bool:
-        """Return True for a listed surname with its own particle, such as van Dijk, where Dijk would be a word."""
+        """Return whether a listed surname has its own particle, such as van Dijk; Dijk alone would be a word."""
         start = self._with_particles(run, first, run.at)
         is_part = first < run.at and run.tokens[first].text.lower() in _OWN_PARTICLES
         is_several = start < run.at - 1 and bool(own.alone)  # one particle may be an article: "le Prince"

@@ -79,7 +79,7 @@ def has_title_after(text: str, end: int) -> bool:
 
 
 def is_written(own: Listed) -> bool:
-    """Return True for a surname written as listed that in no language is an everyday word."""
+    """Return whether a surname is written as listed and is not a common word of any language."""
     return bool(own.exact) and not own.is_common_word
 
 
@@ -98,7 +98,7 @@ def is_titled(text: str, start: int, own: Listed) -> bool:
 
 
 def is_addressed(text: str, run: WordRun, first: int, own: Listed) -> bool:
-    """Return True for a listed given name with a title: Pak Budi, Defne Hanım."""
+    """Return whether a listed given name has a title: Pak Budi, Defne Hanım."""
     token = run.tokens[run.at]
     if not own.exact_givens or not token.is_capital:
         return False
@@ -107,7 +107,7 @@ def is_addressed(text: str, run: WordRun, first: int, own: Listed) -> bool:
 
 
 def has_article(run: WordRun, first: int, own: Listed) -> bool:
-    """Return True for an Arabic surname with its article; "el Acuerdo" and "Al Comune" have one of another language."""
+    """Return whether an Arabic surname has its article; "el Acuerdo" and "Al Comune" have a Romance article."""
     before = run.tokens[run.at - 1]
     if first == run.at or before.text.lower() not in ARTICLES:
         return False
@@ -127,7 +127,7 @@ def word_before(text: str, start: int) -> str:
 
 
 def joined_word_before(text: str, start: int) -> str:
-    """Return the preceding word if only one sign separates it: `made` of `made.rangkuti`; empty if there is none."""
+    """Return the preceding word if only one sign separates it, else an empty string: `made` of `made.rangkuti`."""
     match = _GLUED_BEFORE.search(text, max(0, start - _LONGEST_BEFORE), start)
     return match[1] if match else ""
 

@@ -216,7 +216,7 @@ class Vocabulary:
         return [number for key in across_forms(word) for number in self._index.ids(key)]
 
     def _is_whole_name(self, word: str) -> bool:
-        """Return True for the given name and the surname of one person in one word, in either order."""
+        """Return whether a word is a given name and a surname of one person, in either order."""
         ids = self._index.ids
         if self._index.has_arabic_names and (match := _WITH_ARTICLE.fullmatch(word)):
             named = self._asked(match[1]).exact_givens

@@ -126,7 +126,7 @@ class WordRun:
         return place
 
     def _is_own(self, place: int, text: str) -> bool:
-        """Return True for what belongs to the name before it."""
+        """Return whether the token belongs to the name before it."""
         token = self.tokens[place]
         if token.gap == "-" or self.is_initial(place, text):
             return True
