@@ -7,7 +7,8 @@ text.texts()      # ["It costs 4 %."]
 
 from __future__ import annotations
 
-from ..surfaces.answers.model_strings import Channel, ModelString
+from ..surfaces.answers.fields import Channel
+from ..surfaces.answers.model_strings import ModelString
 
 _MAX_CHARACTERS = 100_000  # as in a transcript; later text is dropped
 

@@ -23,7 +23,8 @@ from typing import Any
 import orjson
 
 from ..surfaces import Surface
-from ..surfaces.answers.model_strings import Channel, ModelString
+from ..surfaces.answers.fields import Channel
+from ..surfaces.answers.model_strings import ModelString
 from .judge import GrowingDocument, ReleaseCheckRun, Unit
 from .model_text import ModelText
 from .verdict import AnswerWithheld

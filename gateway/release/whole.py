@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..surfaces import Surface
-from ..surfaces.answers.model_strings import Channel, ModelString
+from ..surfaces.answers.fields import Channel
+from ..surfaces.answers.model_strings import ModelString
 from .judge import ReleaseCheckRun
 
 

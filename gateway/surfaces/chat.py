@@ -26,6 +26,7 @@ FIELDS = Fields(
     ),
     json=frozenset({"arguments"}),
     answer=frozenset({"content", "text"}),
+    unsplit=frozenset({"name"}),  # of a function
 )
 
 _NOT_PROSE = frozenset({"role", "type", "id", "tool_call_id", "name"})

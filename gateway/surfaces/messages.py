@@ -35,6 +35,7 @@ FIELDS = Fields(
     json=frozenset({"partial_json"}),
     answer=frozenset({"text"}),
     documents=frozenset({"input"}),
+    unsplit=frozenset({"citation"}),
 )
 
 # Block types (anthropic 2.12, `types/content_block_param.py`; read 2026-11). Results of server tools count as unknown.

@@ -36,6 +36,13 @@ FIELDS = Fields(
     answer=frozenset({"text"}),
     # Of files and shells; and fields in which a response repeats the request: tools' parameters, the answer's schema.
     documents=frozenset({"attributes", "env", "parameters", "input_schema", "format"}),
+    deltas={
+        "response.output_text.delta": "text",
+        "response.audio.transcript.delta": "transcript",
+        "response.audio.delta": "data",
+        "response.function_call_arguments.delta": "arguments",
+        "response.mcp_call_arguments.delta": "arguments",
+    },
 )
 
 # Content part types in messages, tool outputs and reasoning (openai 3.52, `types/responses`; read 2026-11).

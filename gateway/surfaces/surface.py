@@ -21,7 +21,8 @@ from ..domain.errors import Code, Refused, UpstreamFailed, error_body
 from ..domain.obstacles import Obstacle
 from ..settings import SurfaceName
 from .answers.answer_json import loaded, read_json
-from .answers.fields import Fields, restored
+from .answers.channels import restored
+from .answers.fields import Fields
 from .answers.model_strings import Added, ModelString, model_strings
 from .answers.replacement_answer import Ending
 from .answers.restoration import Restoration

@@ -17,10 +17,7 @@ from typing import Any
 
 import orjson
 
-from .fields import Fields
-
-Channel = tuple[str | int, ...]
-"""Location of a growing string: indices and keys."""
+from .fields import Channel, Fields, item_index
 
 
 class Voice(Enum):
@@ -32,10 +29,7 @@ class Voice(Enum):
 
 
 _PROSE = frozenset({"content", "text", "transcript"})
-_PROSE_DELTAS = frozenset({"response.output_text.delta", "response.audio.transcript.delta"})
-_JSON_DELTAS = frozenset({"response.function_call_arguments.delta", "response.mcp_call_arguments.delta"})
 _LAST = frozenset({"response.completed", "response.incomplete"})
-_NO_TEXT = frozenset({"response.audio.delta"})
 _REASONING = frozenset({"reasoning_text", "summary_text", "reasoning", "thinking"})  # types of content parts
 _SIGNED = frozenset({"thinking"})
 _ANSWERING = frozenset({"name", "refusal", "response.refusal.delta"})
@@ -88,7 +82,7 @@ def model_strings(value: Any, fields: Fields, *, channel: Channel = (), is_whole
     for place, item in items:
         if place in fields.left_alone and place not in _SIGNED:
             continue
-        here = (*channel, _index(item, place) if isinstance(place, int) else place)
+        here = (*channel, item_index(item, place) if isinstance(place, int) else place)
         if isinstance(item, str):
             if item:
                 yield ModelString(
@@ -119,13 +113,14 @@ def added_to_response(event: Mapping[str, Any], fields: Fields) -> Added:
     """Return the strings of a response event."""
     kind = str(event.get("type"))
     item = ("output", event.get("output_index", 0))
-    if kind in _NO_TEXT:
-        return Added()
     if kind.endswith(".delta"):
-        voice = Voice.PROSE if kind in _PROSE_DELTAS else Voice.JSON if kind in _JSON_DELTAS else Voice.ASIDE
+        key = fields.deltas.get(kind, "")
+        if key in fields.left_alone:
+            return Added()
         channel: Channel = (*item, kind, event.get("content_index", 0), event.get("summary_index", 0))
         delta = event.get("delta")
         if isinstance(delta, str):
+            voice = Voice.JSON if key in fields.json else Voice.PROSE if key in _PROSE else Voice.ASIDE
             return Added([ModelString(channel, voice, event, "delta", is_whole=False)] if delta else [])
         return Added(list(model_strings(delta, fields, channel=channel, is_whole=False)))
     ended: list[Channel] = [(*item, kind.removesuffix("done") + "delta")] if kind.endswith(".done") else []
@@ -162,8 +157,3 @@ def _voice(holder: Any, place: str | int, channel: Channel, fields: Fields) -> V
     key = next((step for step in reversed(channel) if isinstance(step, str)), "")
     is_reasoning = isinstance(holder, dict) and holder.get("type") in _REASONING
     return Voice.PROSE if key in _PROSE and not is_reasoning else Voice.ASIDE
-
-
-def _index(item: Any, position: int) -> int:
-    index = item.get("index") if isinstance(item, dict) else None
-    return index if isinstance(index, int) else position

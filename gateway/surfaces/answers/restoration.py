@@ -15,8 +15,7 @@ class Restoration:
 
     Args:
         issued: values that may be restored: a plain mapping of tokens, or one with the site's bounds; empty if the
-            original text
-            was sent, or if the principal may not see values.
+            original text was sent, or if the principal may not see values.
         model: the client's name of the model.
         kept: fields of the request that were not sent, although answers of the API repeat them.
         is_json: the request asked for an answer that is a JSON document, so values in it are escaped.
@@ -46,7 +45,7 @@ class Restoration:
         return Restorer(self.issued, is_json=is_json, counts=self.counts)
 
     def text(self, text: str, *, is_json: bool = False) -> str:
-        """Restore a whole text."""
+        """Restore a complete text: one channel that is fed once and flushed."""
         issued = self.issued
         if isinstance(issued, Issued) and (plain := issued.in_plain(text, self.counts, is_json=is_json)) is not None:
             return plain

@@ -17,23 +17,18 @@ import orjson
 
 from ...body.sse import DONE, event
 from ...domain.errors import UpstreamFailed
-from ...tokens.restore import Restorer
 from ..answers.answer_json import read_json
-from ..answers.fields import Fields, restored
+from ..answers.channels import Channels, nested
+from ..answers.fields import Channel, Fields, item_index
 from ..answers.model_name import ModelName
 from ..answers.restoration import Restoration
 from .event_form import EventForms
 
-_WHOLE = frozenset({"name"})  # not split over events: a function's name
-
-_ANSWERS = frozenset({(), ("content",)})  # paths of the answer itself in a choice: of a completion, of a chat
-
-_Channel = tuple[str | int, ...]
-"""Choice index, then keys and item indices down to a string."""
-
 
 class ChoiceStream:
     """Restores one streamed answer.
+
+    A channel is a choice's index, then keys and item indices down to the string.
 
     Args:
         payload: the field of a choice that contains the generated text.
@@ -54,8 +49,8 @@ class ChoiceStream:
         self._fields = fields
         self._own = fields.left_alone | {"choices", "index", payload}  # keys of a chunk, and of a choice
         self._name = ModelName(restoration.model)
-        self._channels: dict[_Channel, Restorer] = {}
-        self._calls: set[_Channel] = set()  # tool calls that have started
+        self._channels = Channels(fields, restoration)
+        self._calls: set[Channel] = set()  # tool calls that have started
         self._forms = forms if forms is not None else EventForms()  # memo: the last chunk, a template for one more
         self.put = self._forms.put
 
@@ -64,7 +59,7 @@ class ChoiceStream:
             return []
         if data == DONE:
             self.is_finished = True
-            flushed = self._flush(list(self._channels))
+            flushed = self._flush(self._channels.under(()))
             self._forms.forget()
             return flushed
         chunk = read_json(data)
@@ -76,12 +71,13 @@ class ChoiceStream:
         is_odd = bool(self._restoration.issued) and self._restored_around(chunk, choices)
         if not is_odd and len(choices) == 1 and (only := self._only_text(choices[0])) is not None:
             holder, field, channel = only
-            feed = self._restorer(channel).feed if self._restoration.issued else None
+            is_json = self._channels.is_json(field)
+            feed = self._channels.restorer(channel, is_json=is_json).feed if self._restoration.issued else None
             self._forms.learn(data, chunk, holder=holder, field=field, change=feed, write=self._renamed, memo=chunk)
             if feed is not None:
                 text = holder[field]
-                holder[field] = restored = feed(text)
-                if restored is not text:
+                holder[field] = new = feed(text)
+                if new is not text:
                     return [self._written(chunk)]
         elif self._restoration.issued:
             if not is_odd and len(choices) == 1:
@@ -98,7 +94,7 @@ class ChoiceStream:
         is_odd = False
         for holder in (chunk, *choices):
             for key in holder.keys() - self._own:
-                made = restored(holder[key], self._fields, self._restoration)
+                made = self._channels.restored(holder[key])
                 if made != holder[key]:
                     holder[key], is_odd = made, True
         return is_odd
@@ -119,7 +115,7 @@ class ChoiceStream:
             chunk["model"] = self._restoration.model
         return event(orjson.dumps(chunk))
 
-    def _only_text(self, choice: Any) -> tuple[dict[str, Any], str, _Channel] | None:
+    def _only_text(self, choice: Any) -> tuple[dict[str, Any], str, Channel] | None:
         """Return holder and channel of the text if the choice is one chunk of one text and not the last."""
         if type(choice) is not dict or choice.get("finish_reason") is not None:
             return None
@@ -128,7 +124,7 @@ class ChoiceStream:
             return None
         if type(made) is dict and len(made) == 1:
             field = next(iter(made))
-            if type(made[field]) is str and field not in _WHOLE and field not in self._fields.left_alone:
+            if type(made[field]) is str and field not in self._fields.unsplit and field not in self._fields.left_alone:
                 return made, field, (index, field)
         if type(made) is str:
             return choice, self._payload, (index,)
@@ -148,95 +144,56 @@ class ChoiceStream:
                     chunk,
                     holder=function,
                     field="arguments",
-                    change=self._restorer((index, "tool_calls", call, "function", "arguments")).feed,
+                    change=self._channels.restorer(
+                        (index, "tool_calls", call, "function", "arguments"),
+                        is_json=self._channels.is_json("arguments"),
+                    ).feed,
                     write=lambda _, other: self._written(other),
                     memo=chunk,
                 )
 
-    def _restorer(self, channel: _Channel) -> Restorer:
-        restorer = self._channels.get(channel)
-        if restorer is None:
-            is_answer = self._restoration.is_json and channel[1:] in _ANSWERS
-            restorer = self._restoration.restorer(is_json=is_answer or channel[-1] in self._fields.json)
-            self._channels[channel] = restorer
-        return restorer
-
     def _choice(self, choice: dict[str, Any]) -> list[bytes]:
         """Restore a choice of a chunk in place; return the events that must precede it."""
         index = choice.get("index", 0)
-        fed: list[_Channel] = []
+        fed: list[Channel] = []
         made = choice.get(self._payload)
         if made is not None:
-            choice[self._payload] = fed_now = self._fed(made, (index,), fed)
-            if isinstance(fed_now, dict) and fed_now.get("annotations") and (index, "content") in self._channels:
-                self._channels[index, "content"].offsets.move(fed_now["annotations"])
+            choice[self._payload] = self._channels.grown(made, (index,), fed, key=self._payload)
         if choice.get("finish_reason") is not None:
-            ending = [channel for channel in self._channels if channel[0] == index]
+            ending = self._channels.under((index,))
         else:
             calls = {channel[:3] for channel in fed if len(channel) > 2 and channel[1] == "tool_calls"}
             is_next = not calls <= self._calls
             self._calls |= calls
-            ending = [
-                channel
-                for channel in self._channels
-                if is_next and channel[:2] == (index, "tool_calls") and channel[:3] not in calls
-            ]
+            open_calls = self._channels.under((index, "tool_calls")) if is_next else []
+            ending = [channel for channel in open_calls if channel[:3] not in calls]
         for channel in fed:
             if channel in ending:
                 _extend(choice, (self._payload, *channel[1:]), self._ended(channel))
-        return self._flush([channel for channel in ending if channel in self._channels])
+                ending.remove(channel)
+        return self._flush(ending)
 
-    def _fed(self, value: Any, channel: _Channel, fed: list[_Channel]) -> Any:
-        if isinstance(value, str):
-            if channel[-1] in _WHOLE:
-                return self._restoration.text(value)
-            fed.append(channel)
-            return self._restorer(channel).feed(value)
-        if isinstance(value, list):
-            return [self._fed(item, (*channel, _index(item, position)), fed) for position, item in enumerate(value)]
-        if isinstance(value, dict):
-            return {
-                key: item if key in self._fields.left_alone else self._fed(item, (*channel, key), fed)
-                for key, item in value.items()
-            }
-        return value
-
-    def _ended(self, channel: _Channel) -> str:
+    def _ended(self, channel: Channel) -> str:
         """Return the withheld text of a channel."""
         self._forms.forget()
-        return self._channels.pop(channel).flush()
+        return self._channels.end(channel)
 
-    def _flush(self, channels: list[_Channel]) -> list[bytes]:
+    def _flush(self, channels: list[Channel]) -> list[bytes]:
         events = []
         for channel in channels:
             if held := self._ended(channel):
-                made = _nested(channel[1:], held)
+                made = nested(channel[1:], held)
                 choice = {"index": channel[0], self._payload: made, "logprobs": None, "finish_reason": None}
                 more = {key: value for key, value in self._forms.memo.items() if key != "usage"}
                 events.append(self._written({**more, "choices": [choice]}))
         return events
 
 
-def _index(item: Any, position: int) -> int:
-    """Return the `index` of a tool call, which identifies the call it continues; of other items, their position."""
-    index = item.get("index") if isinstance(item, dict) else None
-    return index if isinstance(index, int) else position
-
-
-def _nested(path: _Channel, text: str) -> Any:
-    if not path:
-        return text
-    if isinstance(path[0], int):
-        inner = _nested(path[1:], text)
-        return [{"index": path[0], **inner} if isinstance(inner, dict) else inner]
-    return {path[0]: _nested(path[1:], text)}
-
-
-def _extend(value: Any, path: _Channel, text: str) -> None:
-    """Append to the string at `path`, which `_fed` has just written."""
+def _extend(value: Any, path: Channel, text: str) -> None:
+    """Append to the string at `path`, which has just been restored."""
     *parents, last = path
     for step in parents:
         if isinstance(step, int):
-            step = next(place for place, item in enumerate(value) if _index(item, place) == step)
+            step = next(place for place, item in enumerate(value) if item_index(item, place) == step)
         value = value[step]
     value[last] += text

@@ -15,9 +15,9 @@ import orjson
 
 from ...body.sse import DONE
 from ...domain.errors import UpstreamFailed
-from ...tokens.restore import Restorer
 from ..answers.answer_json import read_json
-from ..answers.fields import Fields, restored
+from ..answers.channels import Channels, nested
+from ..answers.fields import Channel, Fields
 from ..answers.model_name import ModelName
 from ..answers.restoration import Restoration
 from .event_form import EventForms
@@ -26,12 +26,9 @@ _KIND = re.compile(r"[a-z_]{1,80}")
 _DELTA, _END = "content_block_delta", "message_stop"
 _DELTA_LINE = b"event: content_block_delta\n"
 
-_Channel = tuple[Any, str]
-"""Index of the block, field of its deltas."""
-
 
 class MessageStream:
-    """Restores one streamed message.
+    """Restores one streamed message. A channel is the index of a block, then the key of its deltas.
 
     Args:
         forms: event forms, shared with other streams of the answer.
@@ -42,7 +39,8 @@ class MessageStream:
         self._restoration = restoration
         self._fields = fields
         self._name = ModelName(restoration.model)
-        self._channels: dict[_Channel, tuple[Restorer, dict[str, Any]]] = {}  # with its last event
+        self._channels = Channels(fields, restoration)
+        self._deltas: dict[Channel, dict[str, Any]] = {}  # the last event of a channel, a template for one more
         self._forms = forms if forms is not None else EventForms()
         self._last: list[bytes] = []
 
@@ -50,7 +48,7 @@ class MessageStream:
         written = self._forms.put(events if events.startswith(_DELTA_LINE) else _DELTA_LINE + events)
         if written is not None:
             channel, last = self._forms.memo
-            self._channels[channel] = last
+            self._deltas[channel] = last
         return written
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -82,7 +80,7 @@ class MessageStream:
         fields = [field for field in delta if field not in self._fields.left_alone]
         if len(fields) == 1 and isinstance(delta[fields[0]], str):
             channel = said.get("index"), fields[0]
-            restorer = self._restorer(channel)
+            restorer = self._channels.restorer(channel, is_json=self._channels.is_json(fields[0]))
             self._forms.learn(
                 data,
                 said,
@@ -90,14 +88,16 @@ class MessageStream:
                 field=fields[0],
                 change=restorer.feed,
                 write=lambda _, other: _framed(_DELTA, orjson.dumps(other)),
-                memo=(channel, (restorer, said)),
+                memo=(channel, said),
                 lead=_DELTA_LINE,
             )
 
     def _restored(self, kind: str, said: dict[str, Any], data: bytes) -> list[bytes]:
         if kind == _DELTA and isinstance(delta := said.get("delta"), dict):
             self._learn(data, said, delta)
-            said["delta"] = {field: self._fed(said, field, value) for field, value in delta.items()}
+            fed: list[Channel] = []
+            said["delta"] = self._channels.grown(delta, (said.get("index"),), fed)
+            self._deltas.update(dict.fromkeys(fed, said))
             return [_framed(kind, orjson.dumps(said))]
         if kind == "content_block_stop":
             before = self._flush(said.get("index"))
@@ -105,34 +105,16 @@ class MessageStream:
             before = self._flush() if kind in ("message_delta", _END) else []
         if isinstance(message := said.get("message"), dict) and "model" in message:
             message["model"] = self._restoration.model
-        return [*before, _framed(kind, orjson.dumps(restored(said, self._fields, self._restoration)))]
-
-    def _fed(self, said: dict[str, Any], field: str, value: Any) -> Any:
-        if field in self._fields.left_alone:
-            return value
-        if not isinstance(value, str):
-            return restored(value, self._fields, self._restoration)
-        channel = (said.get("index"), field)
-        restorer = self._restorer(channel)
-        self._channels[channel] = (restorer, said)
-        return restorer.feed(value)
-
-    def _restorer(self, channel: _Channel) -> Restorer:
-        if channel in self._channels:
-            return self._channels[channel][0]
-        is_answer = self._restoration.is_json and channel[1] in self._fields.answer
-        restorer = self._restoration.restorer(is_json=is_answer or channel[1] in self._fields.json)
-        self._channels[channel] = (restorer, {})
-        return restorer
+        return [*before, _framed(kind, orjson.dumps(self._channels.restored(said)))]
 
     def _flush(self, index: Any = None) -> list[bytes]:
         """Return an additional delta for every channel with withheld text: of one block, or of all."""
         events = []
-        for channel in [each for each in self._channels if index is None or each[0] == index]:
+        for channel in self._channels.under(() if index is None else (index,)):
             self._forms.forget()
-            restorer, last = self._channels.pop(channel)
-            if held := restorer.flush():
-                delta = {"type": last["delta"].get("type"), channel[1]: held}
+            last, held = self._deltas.pop(channel, {}), self._channels.end(channel)
+            if held:
+                delta = {"type": last["delta"].get("type"), **nested(channel[1:], held)}
                 events.append(_framed(_DELTA, orjson.dumps({**last, "delta": delta})))
         return events
 

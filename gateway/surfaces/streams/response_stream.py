@@ -18,27 +18,26 @@ import orjson
 
 from ...body.sse import DONE
 from ...domain.errors import UPSTREAM_ERROR, UpstreamFailed
-from ...tokens.restore import Restorer
 from ..answers.answer_json import read_json
-from ..answers.fields import Fields, restored
+from ..answers.channels import Channels, nested, restored
+from ..answers.fields import Channel, Fields
 from ..answers.model_name import ModelName
 from ..answers.restoration import Restoration
 
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
-_BINARY = frozenset({"response.audio.delta"})
 _KIND = re.compile(r"[a-z_.]{1,80}")
-_JSON = frozenset({"response.function_call_arguments.delta", "response.mcp_call_arguments.delta"})
-_ANSWER = "response.output_text.delta"
+_TEXT = "response.output_text.delta"
 _ANNOTATION = "response.output_text.annotation.added"
 _PLACES = ("item_id", "output_index", "content_index", "summary_index", "command_index")
 _OF_AN_ITEM = ("response.output_item.done", "response.content_part.done", "response.reasoning_summary_part.done")
 
-_Channel = tuple[Any, ...]
-"""Type of the delta, location of its item, index in it, and the field of a delta that is an object."""
-
 
 class ResponseStream:
-    """Restores one streamed response."""
+    """Restores one streamed response.
+
+    A channel is the type of the delta, the location of its item, the index in it, and the keys of a delta that is an
+    object.
+    """
 
     def __init__(self, restoration: Restoration, fields: Fields) -> None:
         self.is_finished = False
@@ -46,8 +45,8 @@ class ResponseStream:
         self._repeated = restoration.repeated()
         self._fields = fields
         self._name = ModelName(restoration.model)
-        self._channels: dict[_Channel, Restorer] = {}
-        self._deltas: dict[_Channel, dict[str, Any]] = {}  # the last delta of a channel, a template for one more
+        self._channels = Channels(fields, restoration)
+        self._deltas: dict[Channel, dict[str, Any]] = {}  # the last delta of a channel, a template for one more
         self._added = 0  # number of added events
         self._last: list[bytes] = []
 
@@ -81,18 +80,19 @@ class ResponseStream:
         return self._last
 
     def _restored(self, kind: str, said: dict[str, Any]) -> list[bytes]:
-        if kind.endswith(".delta") and kind not in _BINARY:
-            self._feed_delta(kind, said)
+        if kind.endswith(".delta"):
+            fed: list[Channel] = []
+            channel = (kind, *map(said.get, _PLACES))
+            if (delta := said.get("delta")) is not None:
+                said["delta"] = self._channels.grown(delta, channel, fed, key=self._fields.deltas.get(kind, ""))
+            self._deltas.update(dict.fromkeys(fed, said))
             return [self._numbered(kind, said)]
         before = self._before(kind, said)
         if isinstance(response := said.get("response"), dict) and "model" in response:
             response["model"] = self._restoration.model
-        if kind not in _BINARY:
-            said = restored(said, self._fields, self._repeated)
+        said = restored(said, self._fields, self._repeated)
         if kind == _ANNOTATION:
-            text = self._channels.get((_ANSWER, *map(said.get, _PLACES)))
-            if text is not None:
-                text.offsets.move([said.get("annotation")])
+            self._channels.move([said.get("annotation")], (_TEXT, *map(said.get, _PLACES)))
         return [*before, self._numbered(kind, said)]
 
     def _prepared(self, said: dict[str, Any], response: dict[str, Any]) -> bytes | None:
@@ -105,48 +105,27 @@ class ResponseStream:
         response.update(kept)
         return orjson.dumps(said)
 
-    def _feed_delta(self, kind: str, said: dict[str, Any]) -> None:
-        delta = said.get("delta")
-        place = (kind, *map(said.get, _PLACES))
-        if isinstance(delta, str):
-            said["delta"] = self._restorer(place, said).feed(delta)
-        elif isinstance(delta, dict):
-            said["delta"] = {
-                field: self._restorer((*place, field), said).feed(text) if isinstance(text, str) else text
-                for field, text in delta.items()
-            }
-
-    def _restorer(self, channel: _Channel, said: dict[str, Any]) -> Restorer:
-        self._deltas[channel] = said
-        restorer = self._channels.get(channel)
-        if restorer is None:
-            is_json = channel[0] in _JSON or (self._restoration.is_json and channel[0] == _ANSWER)
-            restorer = self._restoration.restorer(is_json=is_json)
-            self._channels[channel] = restorer
-        return restorer
-
     def _before(self, kind: str, said: dict[str, Any]) -> list[bytes]:
         """Return the withheld text that must precede this event."""
         if kind in _ENDS:
-            ending = list(self._channels)
+            ending = self._channels.under(())
         elif kind in _OF_AN_ITEM:
-            ending = [channel for channel in self._channels if channel[2] == said.get("output_index")]
+            ending = [channel for channel in self._channels.under(()) if channel[2] == said.get("output_index")]
         elif kind.endswith(".done"):
-            place = (kind.removesuffix("done") + "delta", *map(said.get, _PLACES))
-            ending = [channel for channel in self._channels if channel[: len(place)] == place]
+            ending = self._channels.under((kind.removesuffix("done") + "delta", *map(said.get, _PLACES)))
         else:
             return []
         events = []
         for channel in ending:
-            last, held = self._deltas.pop(channel), self._channels.pop(channel).flush()
+            last, held = self._deltas.pop(channel), self._channels.end(channel)
             if held:
-                delta: Any = {channel[-1]: held} if isinstance(last["delta"], dict) else held
+                delta = nested(channel[1 + len(_PLACES) :], held)
                 # Gets the number of the event that it precedes.
                 number = {"sequence_number": said["sequence_number"]} if "sequence_number" in said else {}
                 more = {**{key: value for key, value in last.items() if key != "logprobs"}, **number, "delta": delta}
                 if "logprobs" in last:
                     more["logprobs"] = []
-                events.append(self._numbered(channel[0], more))
+                events.append(self._numbered(last["type"], more))
                 self._added += 1
         return events
 
