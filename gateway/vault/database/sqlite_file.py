@@ -1,4 +1,4 @@
-"""One connection to a vault's SQLite file: schema, statements, errors. Used by one thread; see `sqlite_store`.
+"""One connection to a vault's SQLite file: statements and errors. Used by one thread; see `sqlite_store`.
 
 Several processes of one host may open the same file: WAL, `BEGIN IMMEDIATE`, a busy timeout. synchronous=FULL makes
 a commit durable; secure_delete overwrites removed rows. The file's identity is checked before each use, because SQLite
@@ -16,41 +16,13 @@ from pathlib import Path
 
 from sovctl.support.errors import InputError
 
-from ...storage.sqlite import keep_log
 from ..encryption.errors import VaultFailed, WrappingKeyRetired
 from .rows import Counts, KeyRow, RingRewrap, Row
+from .sqlite_schema import prepare, transaction
 from .store import Batch
 
 BUSY_TIMEOUT_S = 1.0  # a commit of another process takes about 1 ms (measured, ext4 on NVMe, 2026-11); a backup, less
 _PAUSE_S = 0.01
-# Pages of 4 KiB in the write-ahead log before they are copied into the file. A larger log combines more changes of a
-# page: at 16 new conversations a commit, 4000 costs 17 % less CPU than SQLite's 1000 (measured, 2026-11).
-_CHECKPOINT_PAGES = 4000
-_APPLICATION_ID = 0x736F7663  # "sovc", by which `file` and the gateway recognize a vault
-_SCHEMA_VERSION = 3
-_SCHEMA = """
-CREATE TABLE keys (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, purpose TEXT NOT NULL, kek TEXT NOT NULL, wrapped BLOB NOT NULL,
-    created_at INTEGER NOT NULL, is_retired INTEGER NOT NULL
-);
-CREATE TABLE pieces (
-    conversation BLOB NOT NULL, seq INTEGER NOT NULL, tenant BLOB NOT NULL, key_version INTEGER NOT NULL,
-    generation INTEGER NOT NULL, expires_at INTEGER NOT NULL, wrapping_key INTEGER NOT NULL,
-    keys BLOB, subjects BLOB, sealed BLOB
-);
-CREATE UNIQUE INDEX pieces_by_place ON pieces (conversation, seq);
-CREATE INDEX heads_by_expiry ON pieces (expires_at) WHERE seq = 0;
-CREATE INDEX pieces_by_wrapping_key ON pieces (wrapping_key) WHERE wrapping_key > 0;
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-"""
-_ERASURES = """
-CREATE TABLE erasures (
-    id TEXT PRIMARY KEY, begun_at INTEGER NOT NULL, by_whom TEXT NOT NULL, scope TEXT NOT NULL,
-    scope_digest TEXT NOT NULL, conversations INTEGER NOT NULL, rings INTEGER NOT NULL, data_keys INTEGER NOT NULL,
-    destroyed_sha256 TEXT NOT NULL, wrapping_keys INTEGER NOT NULL, is_complete INTEGER NOT NULL,
-    seen_at INTEGER NOT NULL, claimed_until INTEGER NOT NULL DEFAULT 0, is_recorded INTEGER NOT NULL DEFAULT 0
-) WITHOUT ROWID
-"""
 _COLUMNS = "conversation, seq, tenant, key_version, generation, expires_at, wrapping_key, keys, subjects, sealed"
 _INSERT = f"INSERT OR IGNORE INTO pieces ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 _IS_CURRENT = "SELECT 1 FROM keys WHERE id = ? AND NOT is_retired"
@@ -86,7 +58,7 @@ class SqliteFile:
             self._database = sqlite3.connect(
                 path, isolation_level=None, timeout=busy_timeout_s, check_same_thread=False
             )
-            self._prepare(self._database)
+            prepare(self._database, path, busy_timeout_s=busy_timeout_s)
             self._file = _identity(path)
         except sqlite3.Error as error:
             self.close()
@@ -222,39 +194,6 @@ class SqliteFile:
             self._database.close()
             self._database = None
 
-    def _prepare(self, database: sqlite3.Connection) -> None:
-        is_new = not database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
-        if not is_new and database.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
-            raise InputError("not a vault, but another SQLite database", where=str(self._path))
-        keep_log(database, busy_s=self._busy_timeout_s)
-        for pragma in (
-            "synchronous = FULL",
-            "secure_delete = ON",
-            "temp_store = MEMORY",
-            f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
-        ):
-            database.execute(f"PRAGMA {pragma}").fetchall()
-        if is_new:
-            with _transaction(
-                database
-            ):  # another process may create the same vault concurrently; the second one finds it
-                if not database.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall():
-                    for statement in filter(str.strip, [*_SCHEMA.split(";"), _ERASURES]):
-                        database.execute(statement)
-                    database.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                    database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-        with _transaction(database):  # the previous version differs only by the missing table of erasures
-            if database.execute("PRAGMA user_version").fetchone()[0] == _SCHEMA_VERSION - 1:
-                database.execute(_ERASURES)
-                database.execute(f"PRAGMA user_version = {_SCHEMA_VERSION}")
-        version = database.execute("PRAGMA user_version").fetchone()[0]
-        if version != _SCHEMA_VERSION:
-            raise InputError(
-                f"expected vault version {_SCHEMA_VERSION}, got {version}",
-                where=str(self._path),
-                hint="move it to another folder; a new vault is created, and tokens of the old one are not restored",
-            )
-
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Yield the connection; its errors are raised as `VaultFailed`."""
@@ -267,7 +206,7 @@ class SqliteFile:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Yield the connection in a transaction, which is durable after the context, or rolled back."""
-        with self.reading() as database, _transaction(database):
+        with self.reading() as database, transaction(database):
             yield database
 
     def _open(self) -> sqlite3.Connection:
@@ -287,18 +226,6 @@ class SqliteFile:
             where=str(self._path),
             hint="free space on that disk; no tokenized request is sent until then",
         )
-
-
-@contextmanager
-def _transaction(database: sqlite3.Connection) -> Iterator[None]:
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:
-        if database.in_transaction:
-            database.execute("ROLLBACK")
-        raise
 
 
 def require_current(database: sqlite3.Connection, wrapping_key: int) -> None:
