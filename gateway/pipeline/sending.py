@@ -9,18 +9,15 @@ values are durable. If no upstream answers, the refusal that fits the last failu
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
-import hmac
 import time
 from collections.abc import Mapping
-from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
 from ..access.assertion import HEADER, PrincipalSigner
-from ..audit.audit_log import AuditLog, DurableWrite
+from ..audit.audit_log import AuditLog
 from ..domain.errors import Code, Headers, Refused, Rejection, UpstreamFailed, UpstreamRejected
 from ..exchange.attempt import Attempt, AttemptResult
 from ..exchange.delivered import Delivered
@@ -34,7 +31,7 @@ from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import TRACEPARENT, Timed, span
 from ..tokenization.tokenizer import NotTokenized, Tokenizer
 from ..tokens.restore import RestoreCounts
-from ..upstream import HEDGED, Attempts, Upstream
+from ..upstream import HEDGED, Upstream
 from ..upstream.server_choice import WITH_BEGINNING, conversation_key, prefix_key
 from .admission import Admission
 from .answer_record import ANSWERED, HANDED_OVER, AnswerRecorder
@@ -42,6 +39,8 @@ from .answer_stream import AnswerStream
 from .charge import Charge
 from .delivery import Delivery
 from .escalation import Escalation
+from .preparation import AttemptPreparer
+from .progress import Progress
 
 _DO_NOT_RETRY = ((b"x-should-retry", b"false"),)  # the clients of OpenAI and Anthropic retry a 502 without it
 _REJECTIONS = {
@@ -49,7 +48,6 @@ _REJECTIONS = {
     Rejection.TOO_LONG: Code.CONTEXT_LENGTH_EXCEEDED,
     Rejection.FIREWALL: Code.UPSTREAM_BLOCKED,
 }
-_SALTS = 1024  # cached salts, one per tenant; one costs 2 us
 
 
 class Reply(NamedTuple):
@@ -62,25 +60,6 @@ class Reply(NamedTuple):
     """The body; the caller closes a stream, whether it was read to its end or not."""
     headers: Headers
     """Headers about the client's limits and its hand-off."""
-
-
-class _Progress:
-    """State of one request while its upstreams are asked."""
-
-    __slots__ = ("charge", "conversations", "is_recorded", "planned", "reasons", "recorder", "tries")
-
-    def __init__(self, planned: Planned) -> None:
-        admitted = planned.inspected.admitted
-        self.planned = planned
-        self.tries = Attempts()
-        self.charge = Charge(admitted.reservation, self.tries)
-        self.conversations = admitted.request.conversations
-        self.reasons = [*planned.reasons]
-        """Reason codes of the plan, then of upstreams that were asked in vain."""
-        self.recorder: AnswerRecorder | None = None
-        """Of the current attempt."""
-        self.is_recorded = False
-        """Whether `gateway.request` was recorded; other upstreams are recorded as `gateway.fallback`."""
 
 
 class UpstreamSender:
@@ -105,13 +84,12 @@ class UpstreamSender:
         signer: PrincipalSigner | None,
     ) -> None:
         self._upstreams = upstreams
-        self._tokenizer = tokenizer
+        self._preparer = AttemptPreparer(tokenizer, delivery, admission, audit, salt_key)
         self._delivery = delivery
         self._admission = admission
         self._escalation = escalation
         self._audit = audit
         self._metrics = metrics
-        self._salt = lru_cache(maxsize=_SALTS)(partial(cache_salt, salt_key))
         self._signer = signer
 
     async def send(self, planned: Planned) -> Reply:
@@ -120,7 +98,7 @@ class UpstreamSender:
         Raises:
             Refused: no upstream answered, or the answer is withheld.
         """
-        progress = _Progress(planned)
+        progress = Progress(planned)
         try:
             return await self._ask_in_order(progress)
         except BaseException as error:
@@ -133,7 +111,7 @@ class UpstreamSender:
             planned.request.end_trace_of_error(error, upstream=upstream, tokens=tokens)
             raise
 
-    async def _ask_in_order(self, progress: _Progress) -> Reply:
+    async def _ask_in_order(self, progress: Progress) -> Reply:
         planned, charge, reasons = progress.planned, progress.charge, progress.reasons
         request = planned.request
         failure: UpstreamFailed | UpstreamRejected | None = None
@@ -142,7 +120,7 @@ class UpstreamSender:
         for name in planned.upstreams:
             upstream = self._upstreams[name]
             try:
-                recorder = await self._prepare(progress, upstream)
+                recorder = await self._preparer.prepare(progress, upstream)
             except NotTokenized as error:
                 reasons.append(error.reason)
                 continue
@@ -199,94 +177,8 @@ class UpstreamSender:
                 return await self._deliver(progress, faulty)
         raise await self._failed(progress, failure, has_left=has_left)
 
-    async def _prepare(self, progress: _Progress, upstream: Upstream) -> AnswerRecorder | None:
-        """Return the recorder of the next attempt: its audit record and its token values are durable.
-
-        None if no quota is left for another upstream.
-
-        Raises:
-            NotTokenized: the request must not be sent to this upstream.
-            Refused: the audit record is not durable.
-        """
-        planned, draft = progress.planned, None
-        admitted = planned.inspected.admitted
-        request, body = admitted.request, admitted.body
-        surface = request.surface
-        issued: Mapping[str, str] = {}
-        repeated: Mapping[str, Any] = {}
-        if upstream.may_see_raw_text:
-            data = surface.write(
-                body,
-                request.raw_body,
-                request.headers,
-                model=upstream.model,
-                cache_salt=self._salt(request.principal.tenant) if upstream.settings.cache_salt else None,
-            )
-        else:
-            draft = await self._tokenizer.tokenize(planned.inspected, progress.conversations, upstream)
-            progress.conversations = (draft.conversation,)
-            data, issued = draft.outgoing
-            repeated = {key: body[key] for key in surface.repeated if key in body}
-        try:
-            if progress.charge.usage is None and not await self._is_admitted_again(progress, upstream.name):
-                if draft is not None:
-                    draft.cancel()
-                return None
-            conversations = progress.conversations
-            attempt = Attempt(
-                planned, request, upstream.name, data, conversations, issued, repeated, progress.tries, RestoreCounts()
-            )
-            recorder = progress.recorder = self._delivery.recorder(attempt)
-            with span(request.trace, "audit"):
-                await self._record(progress, attempt)
-        except BaseException:
-            if draft is not None:
-                draft.cancel()
-            raise
-        if draft is not None:  # the vault has stored values while the record was written
-            outgoing = await self._tokenizer.stored(planned.inspected, upstream, draft)
-            if outgoing is not draft.outgoing:
-                data, issued = outgoing
-                recorder.attempt = Attempt(
-                    planned,
-                    request,
-                    upstream.name,
-                    data,
-                    conversations,
-                    issued,
-                    repeated,
-                    attempt.tries,
-                    attempt.counts,
-                )
-        return recorder
-
-    async def _is_admitted_again(self, progress: _Progress, upstream: str) -> bool:
-        """Reserve quota for another upstream, because the one before may have used what was reserved."""
-        charge = progress.charge
-        charge.commit()
-        try:
-            charge.renew(await self._admission.reserve_again(progress.planned.inspected.admitted, upstream))
-        except Refused as refused:
-            progress.reasons.append(f"{refused.code.value}:{upstream}")
-            return False
-        return True
-
-    def _record(self, progress: _Progress, attempt: Attempt) -> DurableWrite:
-        """Record that a request is about to be sent.
-
-        Raises:
-            Refused: the record is not durable.
-        """
-        planned, upstream, tokens, reasons = attempt.planned, attempt.upstream, len(attempt.issued), progress.reasons
-        if not progress.is_recorded:
-            progress.is_recorded = True
-            return self._audit.request(
-                planned, conversation=attempt.conversation, upstream=upstream, reasons=reasons, tokens=tokens
-            )
-        return self._audit.fallback(planned.request.request_id, upstream=upstream, tokens=tokens, reasons=reasons)
-
     async def _failed(
-        self, progress: _Progress, failure: UpstreamFailed | UpstreamRejected | None, *, has_left: bool
+        self, progress: Progress, failure: UpstreamFailed | UpstreamRejected | None, *, has_left: bool
     ) -> Refused:
         """Record that no upstream answered, and return the refusal.
 
@@ -388,7 +280,7 @@ class UpstreamSender:
             result = await self._escalation.judge(result)
         return result
 
-    async def _deliver(self, progress: _Progress, result: AttemptResult) -> Reply:
+    async def _deliver(self, progress: Progress, result: AttemptResult) -> Reply:
         """Return the reply of a complete answer.
 
         Raises:
@@ -407,15 +299,10 @@ class UpstreamSender:
         )
         return self._reply(progress, recorder, content)
 
-    def _reply(self, progress: _Progress, recorder: AnswerRecorder, content: bytes | AnswerStream) -> Reply:
+    def _reply(self, progress: Progress, recorder: AnswerRecorder, content: bytes | AnswerStream) -> Reply:
         request, upstream = progress.planned.request, self._upstreams[recorder.attempt.upstream]
         self._metrics.requests.add(request.surface.name, request.route.model, upstream.route, "200")
         headers = self._admission.headers(progress.charge.reservation)
         if recorder.handoff_id is not None:
             headers.append((b"x-sovctl-handoff-id", recorder.handoff_id.encode()))
         return Reply(200, upstream.kind, request.request_id, content, headers)
-
-
-def cache_salt(secret: bytes, tenant: str) -> str:
-    """Return a tenant's salt for the prefix caches of pools: 43 characters that cannot be guessed, as vLLM advises."""
-    return base64.urlsafe_b64encode(hmac.digest(secret, tenant.encode(), "sha256")).decode().rstrip("=")

@@ -37,8 +37,8 @@ from ..handoff.queue import open_queue
 from ..handoff.service import HandoffService
 from ..handoff.watch import Watch
 from ..model_finders import LlmReview, ModelFinder
+from ..pipeline.preparation import cache_salt
 from ..pipeline.readiness import Readiness
-from ..pipeline.sending import cache_salt
 from ..pipeline.service import RequestHandler
 from ..quota.open_store import open_store
 from ..quota.quota import Quota
