@@ -84,6 +84,8 @@ def answer_fields(delivered: Delivered) -> dict[str, Any]:
     }
     if delivered.release is not None:
         fields["release"] = delivered.release
+    if delivered.earlier_release:
+        fields["earlier_release"] = list(delivered.earlier_release)
     if delivered.handoff_id is not None:
         fields["handoff_id"] = delivered.handoff_id
     return fields

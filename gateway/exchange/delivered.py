@@ -29,3 +29,5 @@ class Delivered:
     """Verdicts and reason codes of the release checks; None without checks."""
     handoff_id: str | None = None
     """Id of the hand-off that replaces the answer; None if it was not handed off."""
+    earlier_release: Sequence[Mapping[str, Any]] = ()
+    """As `release`, with the upstream, for each answer that was judged and not delivered; oldest first."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from typing import Any
 
 from ..audit.audit_log import AuditLog
 from ..domain.errors import Refused
@@ -25,22 +27,36 @@ class AnswerRecorder:
     """Records the end of the answer of one attempt.
 
     Args:
+        earlier: recorder of the attempt before; None for the first one.
         background: tasks that write records for which no caller waits; shared by all recorders of a process.
     """
 
-    __slots__ = ("_audit", "_background", "_metrics", "attempt", "checks", "handoff_id")
+    __slots__ = ("_audit", "_background", "_earlier_release", "_metrics", "attempt", "checks", "handoff_id")
 
     def __init__(
-        self, attempt: Attempt, *, audit: AuditLog, metrics: Metrics, background: set[asyncio.Task[None]]
+        self,
+        attempt: Attempt,
+        earlier: AnswerRecorder | None,
+        *,
+        audit: AuditLog,
+        metrics: Metrics,
+        background: set[asyncio.Task[None]],
     ) -> None:
         self.attempt = attempt
         self.checks: ReleaseCheckRun | None = None
         """Release checks of the answer; None until it begins, and without checks."""
         self.handoff_id: str | None = None
         """Id of the hand-off that replaces the answer; None if it is not handed off."""
+        self._earlier_release = earlier.judged() if earlier is not None else ()
         self._audit = audit
         self._metrics = metrics
         self._background = background
+
+    def judged(self) -> tuple[Mapping[str, Any], ...]:
+        """Return the verdicts on this answer and on those of earlier attempts, oldest first; omits unjudged answers."""
+        if self.checks is None or not self.checks.verdicts.of:
+            return self._earlier_release
+        return (*self._earlier_release, {"upstream": self.attempt.upstream, **self.checks.verdicts.plain()})
 
     async def record_end(self, reason: str, digest: str, *, status: int = 200) -> None:
         """Record the end of the answer.
@@ -69,6 +85,7 @@ class AnswerRecorder:
             attempt.tries.words(),
             release,
             self.handoff_id,
+            self._earlier_release,
         )
         with span(request.trace, "audit"):
             await self._audit.answer(delivered)

@@ -57,9 +57,13 @@ class Delivery:
         self._handoffs = handoffs
         self._background = background if background is not None else set()
 
-    def recorder(self, attempt: Attempt) -> AnswerRecorder:
-        """Return the recorder of an attempt's answer."""
-        return AnswerRecorder(attempt, audit=self._audit, metrics=self._metrics, background=self._background)
+    def recorder(self, attempt: Attempt, earlier: AnswerRecorder | None) -> AnswerRecorder:
+        """Return the recorder of an attempt's answer.
+
+        Args:
+            earlier: recorder of the attempt before; None for the first one.
+        """
+        return AnswerRecorder(attempt, earlier, audit=self._audit, metrics=self._metrics, background=self._background)
 
     async def read(self, attempt: Attempt, charge: Charge, answer: Answer) -> AttemptResult:
         """Read a complete answer, and restore its tokens.

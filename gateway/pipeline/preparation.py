@@ -82,7 +82,7 @@ class AttemptPreparer:
             attempt = Attempt(
                 planned, request, upstream.name, data, conversations, issued, repeated, progress.tries, RestoreCounts()
             )
-            recorder = progress.recorder = self._delivery.recorder(attempt)
+            recorder = progress.recorder = self._delivery.recorder(attempt, progress.recorder)
             with span(request.trace, "audit"):
                 await self._record(progress, attempt)
         except BaseException:

@@ -172,7 +172,7 @@ class UpstreamSender:
                     request_id=request.request_id,
                 )
         if faulty is not None:
-            progress.recorder = self._delivery.recorder(faulty.attempt)
+            progress.recorder = self._delivery.recorder(faulty.attempt, progress.recorder)
             with contextlib.suppress(UpstreamFailed):
                 return await self._deliver(progress, faulty)
         raise await self._failed(progress, failure, has_left=has_left)
@@ -209,6 +209,7 @@ class UpstreamSender:
                 counts=recorder.attempt.counts if recorder is not None else RestoreCounts(),
                 digest=self._audit.hasher().hexdigest(),
                 tries=progress.tries.words(),
+                earlier_release=recorder.judged() if recorder is not None else (),
             )
         )
         return refused

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 from echo_upstream import EchoUpstream
+from surface_givens import API_KEY
 from waiting import until
 
 IBAN, OTHER_IBAN = "DE89370400440532013000", "FR1420041010050500013M02606"
@@ -175,3 +178,28 @@ def test_a_list_that_changed_without_review_is_refused_and_the_old_one_holds(che
     finally:
         phrases.write_text(PHRASES)
     until(lambda: b"SHA-256" not in checked.request("GET", "/readyz")[2], "the list that was reviewed")
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_the_record_states_the_verdicts_on_an_answer_that_broke_off(
+    checked: Any, cloud: EchoUpstream, pool: EchoUpstream, *, leaves: bool
+) -> None:
+    choices = [{"index": n, "delta": {"content": text}} for n, text in enumerate(["It is done. Next", "It"])]
+    cloud.script.raw_stream = b"data: " + json.dumps({"model": "big", "choices": choices}).encode() + b"\n\n"
+    pool.script.hold_answer = threading.Event()
+    before, asked = len(checked.records()), len(pool.requests)
+    body = {"model": "masked", "stream": True, "n": 2, "messages": [{"role": "user", "content": QUESTION}]}
+    connection = http.client.HTTPSConnection("127.0.0.1", checked.port, context=checked.tls, timeout=60)
+    with closing(connection):
+        connection.request("POST", "/v1/chat/completions", json.dumps(body), {"authorization": f"Bearer {API_KEY}"})
+        until(lambda: len(pool.requests) > asked, "the pool is asked")
+        if not leaves:
+            pool.script.hold_answer.set()
+            connection.getresponse().read()
+    until(lambda: len(checked.records()) > before + 2, "it is on record")
+    pool.script.hold_answer.set()
+    record = last_answer(checked)
+    assert record["reason"] == ("client-left" if leaves else "answered")
+    assert ("release" in record) is not leaves
+    (earlier,) = record["earlier_release"]
+    assert (earlier["upstream"], earlier["verdicts"]["identifiers"]) == ("sovereign-cloud", "PASS")
