@@ -54,7 +54,7 @@ def test_every_body_is_json_of_its_size_and_like_no_other(shape: object) -> None
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_our_detector_finds_all_of_them_and_nothing_else(name: str) -> None:
+def test_detector_finds_exactly_the_generated_identifiers(name: str) -> None:
     detector = make_detector(DetectSettings())
     for number in range(128):
         body, identifiers = fill(pieces(SHAPES[name], number % 64), number)
@@ -82,20 +82,20 @@ def test_the_upstream_echoes_and_everything_is_counted(upstream: tuple[Running, 
     assert running.rss_bytes() > 1 << 20
 
 
-def test_what_an_answer_is_to_be_like_passes_through_every_gateway() -> None:
+def test_requested_answer_shape_passes_through_every_gateway() -> None:
     assert scenario_in(b"Scenario: 570 40 1.") is None, "figures might be somebody's"
     for shape in SHAPES.values():
         body, _ = fill(pieces(shape, 5), 5)
         assert scenario_in(body) == (shape.answer_bytes, shape.chunks, shape.gap_ms)
 
 
-def test_what_was_not_measured_is_missed() -> None:
+def test_unmeasured_figure_counts_as_missed_target() -> None:
     empty = bars.judge({"rows": [], "round_trip": {}})
     assert len(empty) == 9
     assert not any(bar.holds for bar in empty)
 
 
-def test_figures_of_a_slower_machine_are_told_in_terms_of_the_one_the_bars_were_set_on() -> None:
+def test_figures_are_scaled_to_the_reference_machine() -> None:
     def row(contender: str, shape: str, cpu_ms: float, workers: int = 1) -> dict[str, object]:
         connections = 16 if workers == 1 else 64
         return {
@@ -119,13 +119,13 @@ def test_figures_of_a_slower_machine_are_told_in_terms_of_the_one_the_bars_were_
     assert bars.judge({"rows": rows[:1] + rows[3:], "round_trip": {}})[2].there == pytest.approx(0.5), "one who says so"
 
 
-def test_to_wake_somebody_takes_time_and_leaves_the_cores_as_they_were() -> None:
+def test_wake_up_latency_is_positive_and_keeps_core_affinity() -> None:
     allowed = os.sched_getaffinity(0)
     assert 0.1 < machine.wake_us({min(allowed)}, {max(allowed)}) < 10_000
     assert os.sched_getaffinity(0) == allowed
 
 
-def test_bad_words_are_said_before_anything_starts() -> None:
+def test_invalid_arguments_are_reported_before_processes_start() -> None:
     command = [sys.executable, "-m", "bench.gateway", "--only", "nginx,envoy"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2

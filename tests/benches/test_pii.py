@@ -39,7 +39,7 @@ def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
-def test_a_value_that_stands_elsewhere_in_any_form_is_a_leak() -> None:
+def test_value_elsewhere_in_any_form_counts_as_leak() -> None:
     assert judge(document(TEXT, FIRST, SECOND), replaced((9, 25), (30, 46))).leaked == [False, False]
     assert judge(document(TEXT, FIRST, SECOND), replaced((9, 25))).leaked == [True, True]
     for disguise in ("a n n a @ example . com", "ａｎｎａ@example.com", "anna@exam\u200bple.com", "ANNA@example-com"):
@@ -54,7 +54,7 @@ def test_a_rest_is_a_partial_leak_and_separators_are_none() -> None:
     assert judge(document(number, Span(0, 14, "PHONE")), replaced((1, 13))).partial == [False]
 
 
-def test_tokens_never_join_what_stands_beside_them() -> None:
+def test_tokens_are_separated_from_adjacent_text() -> None:
     outcome = judge(document("ab XX cd", Span(0, 2, "A")), replaced((0, 2), (3, 5)))
     assert outcome.leaked == [False]
     assert judge(document("4 1 x 1 1 411", Span(10, 13, "N")), replaced((4, 5), (10, 13))).leaked == [False]
@@ -100,7 +100,7 @@ def test_every_bad_line_is_named_and_none_is_quoted(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_one_document_says_it_all_and_a_missed_bar_ends_with_1(tmp_path: Path) -> None:
+def test_missed_target_exits_with_1_and_is_in_the_json_document(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     spans = [{"start": 9, "end": 25, "type": "EMAIL"}, {"start": 0, "end": 5, "type": "SHOE_SIZE"}]
     path.write_text(json.dumps({"text": TEXT[:26], "language": "en", "spans": spans}) + "\n")

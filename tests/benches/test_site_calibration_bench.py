@@ -46,7 +46,7 @@ def server_of(row: Row) -> Server:
 
 @pytest.mark.shared
 @pytest.mark.skipif(not MEASURED.exists(), reason="the published measurements are not at hand")
-def test_three_loads_of_a_server_foretell_its_others() -> None:
+def test_three_measured_loads_predict_the_other_loads() -> None:
     groups: dict[Server, list[Row]] = {}
     for row in read_rows(MEASURED)[0]:
         if row.kind == "closed_loop" and row.clients and row.replicas == 1 and row.model in MODELS:

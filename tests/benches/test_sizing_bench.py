@@ -112,7 +112,7 @@ def test_latent_attention_is_spread_where_only_throughput_counts(
     assert (row.replica.data_parallel_size == 8) is is_data_parallel
 
 
-def test_the_peer_is_asked_what_the_row_says(tmp_path: Path) -> None:
+def test_reference_estimator_gets_the_values_of_the_row(tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text(HEAD + ROWS)
     known, unknown = (peer.question_of(row) for row in read_rows(tmp_path / "rows.csv")[0])
     assert known is not None
@@ -132,7 +132,7 @@ def test_a_peer_that_cannot_be_installed_is_a_missed_bar(tmp_path: Path, monkeyp
     assert missed.startswith("aiconfigurator did not run: pip could not install aiconfigurator")
 
 
-def test_what_the_peer_answered_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_of_the_reference_estimator_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(peer, "AICONFIGURATOR", replace(peer.AICONFIGURATOR, packages=("./not-there",)))
     (tmp_path / "rows.csv").write_text(HEAD + ROWS)

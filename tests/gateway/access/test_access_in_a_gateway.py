@@ -69,7 +69,7 @@ def ask(
         return response.status, json.loads(response.read())
 
 
-def test_each_way_in_leads_to_the_same_door_and_the_record_says_which(served: Any, pki: Any) -> None:
+def test_every_credential_type_gives_its_principal_and_method(served: Any, pki: Any) -> None:
     seen = len(served.records())
     assert ask(served, key=KEY, pki=pki)[0] == 200
     assert ask(served, key=token("ec"), pki=pki)[0] == 200
@@ -83,7 +83,7 @@ def test_each_way_in_leads_to_the_same_door_and_the_record_says_which(served: An
     assert len({each["key_id"] for each in callers}) == 3
 
 
-def test_whoever_shows_nothing_good_gets_401(served: Any, pki: Any) -> None:
+def test_invalid_credentials_get_401(served: Any, pki: Any) -> None:
     assert ask(served, pki=pki)[0] == 401
     assert ask(served, key="wrong", pki=pki)[0] == 401
     assert ask(served, key=token("ec", aud="other"), pki=pki)[0] == 401

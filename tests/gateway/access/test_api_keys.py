@@ -116,7 +116,7 @@ def test_what_cannot_be_done_changes_nothing(run: Any, config: Path, arguments: 
     assert not (config.parent / "state/local.json").exists()
 
 
-def test_two_who_edit_at_once_both_succeed(config: Path) -> None:
+def test_concurrent_edits_of_the_clients_file_both_succeed(config: Path) -> None:
     def create(number: int) -> int:
         command = [sys.executable, "-m", "sovctl.gateway", "keys", "create", f"app-{number}", "--tenant", "retail"]
         return subprocess.run([*command, "--config", str(config)], capture_output=True, timeout=60).returncode

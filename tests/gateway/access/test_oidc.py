@@ -169,12 +169,12 @@ def test_a_claim_that_the_site_requires_must_be_there(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=30))
-def test_what_is_no_token_lets_nobody_in(tmp_path_factory: Any, text: str, more: str) -> None:
+def test_invalid_token_is_rejected(tmp_path_factory: Any, text: str, more: str) -> None:
     made = settings(tmp_path_factory.mktemp("oidc"))
     assert identify(made, f"{text}.{more}.{text}", f"eyJ{text}.eyJ{more}.x") == [None, None]
 
 
-def test_a_token_nested_beyond_reason_lets_nobody_in(tmp_path: Path) -> None:
+def test_deeply_nested_token_is_rejected(tmp_path: Path) -> None:
     deep = base64.urlsafe_b64encode(b"[" * 9000).decode()
     header = token().split(".")[0]
     assert identify(settings(tmp_path), f"{header}.{deep}.x", f"{deep}.{deep}.x") == [None, None]

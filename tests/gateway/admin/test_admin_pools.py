@@ -38,7 +38,7 @@ def test_own_requests_are_added_and_the_newest_look_counts() -> None:
     assert (first["url"], first["in_flight"], first["waiting"], first["kv_usage"]) == ("a", 3, 3, 0.25)
 
 
-def test_what_nobody_knows_is_not_zero() -> None:
+def test_unknown_figures_are_not_shown_as_zero() -> None:
     (row,) = upstreams([CHAT], [worker(server())], {})
     assert (row["waiting"], row["running"], row["kv_usage"]) == (None, None, None)
     (row,) = upstreams([CHAT], [], {})

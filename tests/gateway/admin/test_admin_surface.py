@@ -56,7 +56,7 @@ def status_of(gateway: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("path", ["/", "/main", "/api/status", "/actions/reload"])
-def test_nobody_but_an_admin_sees_or_does_anything(gateway: Any, path: str) -> None:
+def test_admin_surface_requires_an_admin(gateway: Any, path: str) -> None:
     method = "POST" if path.startswith("/actions") else "GET"
     for key in (None, "wrong", CALLER):
         code, _, body = ask(gateway, method, path, key=key)
@@ -65,7 +65,7 @@ def test_nobody_but_an_admin_sees_or_does_anything(gateway: Any, path: str) -> N
     assert ask(gateway, method, path, headers={"Cookie": "sovctl_admin=x.y"})[0] == 401
 
 
-def test_the_status_tells_routes_pools_budgets_and_decisions_without_a_word_of_text(gateway: Any) -> None:
+def test_status_contains_no_request_text(gateway: Any) -> None:
     for model in ("assistant", "inside"):
         chat(gateway, model)
     status = until(lambda: told(gateway), "both decisions")
@@ -149,7 +149,7 @@ def test_a_change_needs_the_form_of_this_page_or_a_key(gateway: Any) -> None:
     assert ask(gateway, "POST", "/actions/take", body={"id": "x"}, key=ADMIN)[0] == 404  # nobody hands anything off
 
 
-def test_another_site_cannot_log_somebody_in(gateway: Any) -> None:
+def test_cross_site_login_is_rejected(gateway: Any) -> None:
     headers = {"Origin": "https://evil.example"}
     assert ask(gateway, "POST", "/login", form={"key": ADMIN}, headers=headers)[0] == 401
 
@@ -162,7 +162,7 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites_and_ends_with_the_logou
     assert (code, "Max-Age=0" in headers["set-cookie"]) == (303, True)
 
 
-def test_a_key_that_is_no_admin_s_opens_nothing(gateway: Any) -> None:
+def test_key_without_admin_permission_is_rejected(gateway: Any) -> None:
     for key in (CALLER, "wrong", ""):
         code, headers, body = ask(gateway, "POST", "/login", form={"key": key})
         assert code == 401
@@ -182,7 +182,7 @@ def test_actions_are_recorded_before_they_are_done(gateway: Any) -> None:
     assert (last["action"], last["client"], last["method"]) == ("reload", "ops", "api-key")
 
 
-def test_draining_tells_load_balancers_on_every_worker_and_goes_on_serving(gateway: Any) -> None:
+def test_draining_fails_readiness_on_every_worker_and_still_serves(gateway: Any) -> None:
     def ready() -> set[int]:
         return {gateway.request("GET", "/readyz")[0] for _ in range(8)}
 
@@ -202,7 +202,7 @@ def test_draining_tells_load_balancers_on_every_worker_and_goes_on_serving(gatew
         ("application/x-www-form-urlencoded", "a" * 70_000),
     ],
 )
-def test_a_request_that_is_none_is_told_so(gateway: Any, content_type: str, body: str) -> None:
+def test_invalid_request_gets_an_error(gateway: Any, content_type: str, body: str) -> None:
     with closing(http.client.HTTPConnection("127.0.0.1", admin_port(gateway), timeout=60)) as connection:
         connection.request("POST", "/login", body.encode("latin-1"), {"Content-Type": content_type})
         assert connection.getresponse().status == 400
@@ -214,7 +214,7 @@ def own(start: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
     return lambda **changes: begin(start, tmp_path, **changes)
 
 
-def test_an_admin_who_is_none_any_more_is_out_at_once(own: Callable[..., Any], tmp_path: Path) -> None:
+def test_withdrawn_admin_permission_ends_the_session(own: Callable[..., Any], tmp_path: Path) -> None:
     gateway = own()
     cookie, _ = login(gateway)
     assert ask(gateway, "GET", "/main", headers={"Cookie": cookie})[0] == 200
@@ -222,7 +222,7 @@ def test_an_admin_who_is_none_any_more_is_out_at_once(own: Callable[..., Any], t
     until(lambda: ask(gateway, "GET", "/main", headers={"Cookie": cookie})[0] == 401, "the cookie is worth nothing")
 
 
-def test_what_cannot_be_recorded_is_not_done(own: Callable[..., Any]) -> None:
+def test_action_without_audit_record_is_rejected(own: Callable[..., Any]) -> None:
     gateway = own()
     entries = Path(yaml.safe_load(gateway.config.read_text())["ledger"]["directory"]) / "entries"
     full = (entries.stat().st_size, resource.RLIM_INFINITY)

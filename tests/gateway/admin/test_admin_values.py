@@ -22,7 +22,7 @@ TEXTS = st.text(max_size=30)
 
 
 @given(TEXTS, TEXTS, st.sampled_from(Method), st.floats(0, 1e10))
-def test_a_cookie_says_who_and_until_when_and_nobody_else_can_make_one(
+def test_session_cookie_contains_principal_and_expiry_and_cannot_be_forged(
     name: str, key_id: str, method: Method, until: float
 ) -> None:
     seal, session = Sealer(b"k" * 32), Session(name, key_id, method, until)
@@ -45,7 +45,7 @@ def test_a_cookie_that_was_altered_is_none(place: int, character: str) -> None:
 
 
 @given(st.text(max_size=300))
-def test_what_is_no_cookie_is_none(text: str) -> None:
+def test_invalid_cookie_gives_no_session(text: str) -> None:
     assert Sealer(b"k" * 32).read(text, now=0) is None
 
 
@@ -81,7 +81,7 @@ def test_counts_by_one_label_are_sums_the_largest_first() -> None:
     assert by_label({("a", "x"): 1, ("b", "x"): 5, ("a", "y"): 2}, 0) == {"b": 5, "a": 3}
 
 
-def test_budgets_count_what_lies_in_the_window_of_now_and_show_the_fullest_first() -> None:
+def test_budgets_count_the_current_window_and_sort_by_usage() -> None:
     minute, today, month = int(NOON // 5), int(NOON // 86_400), 2026 * 12 + 10
     limits = {
         "team:cards": CallerLimits(tokens_per_month=1000, cost_per_day=2),
@@ -110,7 +110,7 @@ def record(kind: str, request_id: str, **more: Any) -> dict[str, Any]:
     return {"type": f"gateway.{kind}", "id": request_id, **more}
 
 
-def test_a_decision_says_how_it_ended_whatever_came_between_and_the_newest_comes_first() -> None:
+def test_decisions_show_their_outcome_newest_first() -> None:
     rows = joined(
         [
             record("answer", "before", status=200),
@@ -198,7 +198,7 @@ def test_a_hand_off_can_be_taken_and_then_resolved() -> None:
 
 
 @given(st.text(min_size=1))
-def test_nothing_that_stands_in_a_value_becomes_markup(text: str) -> None:
+def test_values_are_escaped_in_html(text: str) -> None:
     hostile = f"<script>{text}</script>\"'><b"
     row = {"client": hostile, "tenant": hostile, "model": hostile, "surface": hostile, "verdict": hostile}
     row |= {"upstream": hostile, "entity_types": {hostile: 1}, "reasons": [hostile], "status": 200, "ended": hostile}

@@ -194,7 +194,7 @@ def test_without_script_everything_is_there_and_works(open_browser: Callable[...
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_text_can_be_read_on_its_ground(
+def test_text_contrast_meets_the_minimum(
     open_browser: Callable[..., Chrome], gateway: Any, scheme: str, tmp_path: Path
 ) -> None:
     browser = open_browser(scheme=scheme)
@@ -242,7 +242,7 @@ def test_the_longest_names_fit_a_narrow_screen(
     until(lambda: "Nothing waits." in browser.page_source, "it is done")
 
 
-def test_it_can_be_heard_and_reached_by_keyboard(browser: Chrome) -> None:
+def test_page_has_screen_reader_labels_and_keyboard_access(browser: Chrome) -> None:
     unnamed = """
         const all = [...document.querySelectorAll("button, input:not([type=hidden]), textarea, table, meter")];
         const isNamed = (each) => each.textContent.trim() || each.labels?.length || each.getAttribute("aria-label");
@@ -257,7 +257,7 @@ def test_it_can_be_heard_and_reached_by_keyboard(browser: Chrome) -> None:
     assert set(each_of(browser, ".wide", "tabIndex")) == {0}
 
 
-def test_a_pool_that_is_down_is_said_by_word_and_by_colour(
+def test_unavailable_pool_is_shown_by_text_and_colour(
     open_browser: Callable[..., Chrome], start: Callable[..., Any], tmp_path: Path, pool: EchoUpstream
 ) -> None:
     gateway, browser = begin(start, tmp_path, workers=2, down_s=60), open_browser()

@@ -109,7 +109,7 @@ def test_of_many_texts_those_that_hold_something_are_named() -> None:
     assert finder.find(texts[70])
 
 
-def test_what_is_within_none_of_several_texts_makes_all_of_them_suspect() -> None:
+def test_finding_across_joined_texts_makes_all_of_them_suspect() -> None:
     inner = Counting()
     assert CachedFinder(inner).suspects(["a", OTHER]) == [
         "a",

@@ -57,7 +57,7 @@ def test_a_token_has_one_reading_because_no_label_begins_another() -> None:
     assert not [(a, b) for a in LABELS for b in LABELS if b.startswith(f"{a}_")]
 
 
-def test_our_own_tokens_are_nobody_however_they_end() -> None:
+def test_tokens_are_not_findings_with_any_suffix() -> None:
     detector = make_detector(DetectSettings())
     issuer = TokenIssuer(b"k" * KEY_BYTES, tenant="t", conversation="c")
     tokens = [

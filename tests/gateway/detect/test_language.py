@@ -96,7 +96,7 @@ def test_any_text_has_an_answer(text: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(categories=["L"], exclude_characters="ªºµ"), min_size=1, max_size=40))
-def test_letters_are_never_nothing(text: str) -> None:
+def test_text_with_letters_has_a_language(text: str) -> None:
     assert languages(text) != {NONE}
 
 
@@ -109,9 +109,7 @@ _OWN = [vote for vote in _LATIN if len(GROUPS[ord(vote)]) == 1]
     st.integers(1, 60),
     st.lists(st.tuples(st.sampled_from(["\0", *_LATIN]), st.integers(1, 20)), max_size=6),
 )
-def test_what_is_told_without_counting_is_what_counting_says(
-    own: str, number: int, others: list[tuple[str, int]]
-) -> None:
+def test_fast_language_path_agrees_with_counting(own: str, number: int, others: list[tuple[str, int]]) -> None:
     votes = own * number + "".join(vote * times for vote, times in others)
     plain = telling._of_most(votes, 0)
     if plain is not None:

@@ -81,7 +81,7 @@ def test_a_listed_arabic_name_is_found_in_other_spellings(listed: EdmFinder, tex
         "التراث السنوسية قديم",
     ],
 )
-def test_what_only_sounds_like_one_is_nobody(listed: EdmFinder, text: str) -> None:
+def test_similar_sounding_word_is_not_a_listed_name(listed: EdmFinder, text: str) -> None:
     assert surfaces(listed, text) == []
 
 
@@ -120,7 +120,7 @@ def test_a_name_in_arabic_script_meets_its_latin_spellings(written: str, spellin
 @pytest.mark.parametrize(
     ("written", "other"), [("الزهراوي", "Zahra"), ("الحارثي", "Harte"), ("التازي", "Tazio"), ("العطار", "Avatar")]
 )
-def test_it_meets_no_word_with_other_long_vowels(written: str, other: str) -> None:
+def test_words_with_different_long_vowels_do_not_match(written: str, other: str) -> None:
     assert not transcribed(written) & unvowelled(other.casefold())
 
 

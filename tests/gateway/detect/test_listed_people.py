@@ -64,7 +64,7 @@ def common_fixture(tmp_path_factory: pytest.TempPathFactory) -> EdmFinder:
         "It took 2052 ms. Baker street is long.",
     ],
 )
-def test_words_that_are_also_names_are_nobody(common: EdmFinder, text: str) -> None:
+def test_common_words_that_are_also_names_are_not_found_alone(common: EdmFinder, text: str) -> None:
     assert surfaces(common, text) == []
 
 
@@ -87,7 +87,7 @@ def test_a_common_name_is_believed_beside_something_of_the_same_person(
     assert expected in surfaces(common, text)
 
 
-def test_a_birth_date_of_somebody_else_supports_nobody(common: EdmFinder) -> None:
+def test_birth_date_of_another_person_supports_no_name(common: EdmFinder) -> None:
     assert surfaces(common, "The Baker on the corner, open since 30.11.1979, sells bread.") == []
 
 
@@ -207,5 +207,5 @@ def test_a_surname_alone_is_believed_as_it_is_listed(rare: EdmFinder, text: str,
         ("WE MAY CLOSE IT ALL IN MAY", []),
     ],
 )
-def test_capitals_that_say_nothing_make_no_name(rare: EdmFinder, text: str, expected: list[str]) -> None:
+def test_sentence_capitals_do_not_make_a_name(rare: EdmFinder, text: str, expected: list[str]) -> None:
     assert surfaces(rare, text) == expected

@@ -73,7 +73,7 @@ def test_below_a_word_that_may_say_something_else_known_given_names_tell_people(
         "Kundenname;Betrag;x\nMüller GmbH;12;1\nAcme Ltd;13;1\n",
     ],
 )
-def test_what_is_nobodys_stays(text: str) -> None:
+def test_columns_without_names_have_no_findings(text: str) -> None:
     assert people_in(text) == []
 
 

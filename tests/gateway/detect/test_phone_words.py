@@ -44,7 +44,7 @@ def test_words_beside_a_number_make_it_a_phone_number(detector: Detector, text: 
         "416 60 039 office",
     ],
 )
-def test_such_a_word_alone_makes_no_number_of_somebody(detector: Detector, text: str) -> None:
+def test_phone_word_alone_is_not_a_phone_number(detector: Detector, text: str) -> None:
     assert found(detector, text) == []
 
 

@@ -15,7 +15,7 @@ _PIECES = st.sampled_from(["0" * 30, "12 34, ", "a", "?", "ж", "№", " - ", "\
 
 
 @given(st.lists(_PIECES, max_size=12).map("".join), st.lists(st.tuples(st.integers(0, 200), st.integers(0, 20))))
-def test_a_place_is_silent_when_nothing_is_said_near_it(text: str, places: list[tuple[int, int]]) -> None:
+def test_position_without_words_near_it_is_recognized(text: str, places: list[tuple[int, int]]) -> None:
     context = TextContext(_TOPICS, text)
     for start, length in places:
         near = text[max(0, start - FARTHEST_BEFORE) : start + length + FARTHEST_AFTER]

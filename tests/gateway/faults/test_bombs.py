@@ -245,7 +245,7 @@ def test_a_bomb_does_not_keep_others_waiting(gateway: LoopbackGateway) -> None:
     assert served > 1
 
 
-def test_nothing_of_it_is_a_mistake_and_nothing_is_logged(gateway: LoopbackGateway) -> None:
+def test_no_internal_error_is_logged(gateway: LoopbackGateway) -> None:
     events = [json.loads(line) for line in gateway.log().splitlines()]
     assert not [each for each in events if each["event"] in ("internal error", "unhandled error")], events
     assert _VALUE not in gateway.log()

@@ -61,7 +61,7 @@ def test_with_everything_down_the_client_is_told(without_pool: Any, cloud: EchoU
     assert (last["type"], last["status"], last["reason"]) == ("gateway.answer", 502, "upstream_failed")
 
 
-def test_an_upstream_that_cannot_prove_who_it_is_gets_nothing(
+def test_upstream_with_untrusted_certificate_gets_no_request(
     start: Callable[..., Any], pki: Any, pool: EchoUpstream, cloud: EchoUpstream
 ) -> None:
     config = yaml.safe_load(start().config.read_text())
@@ -98,7 +98,7 @@ def test_what_a_firewall_refuses_goes_to_the_pool_and_is_no_word_about_the_key(
     assert ask(gateway).headers["x-sovctl-route"] == "cloud"  # its circuit was never open
 
 
-def test_nobody_tries_again_what_only_the_operator_can_mend(
+def test_configuration_errors_are_not_retried(
     start: Callable[..., Any], pool: EchoUpstream, cloud: EchoUpstream
 ) -> None:
     gateway = start(down_s=60)

@@ -123,7 +123,7 @@ def test_a_connection_that_asks_nothing_costs_nothing_and_the_rest_are_served(ga
         )
 
 
-def test_a_client_that_does_not_read_its_answer_is_let_go(gateway: LoopbackGateway, upstream: EchoUpstream) -> None:
+def test_client_that_does_not_read_is_disconnected(gateway: LoopbackGateway, upstream: EchoUpstream) -> None:
     chunk = {"id": "x", "model": "big", "choices": [{"index": 0, "delta": {"content": "word " * 2000}}]}
     upstream.script.raw_stream = (b"data: " + json.dumps(chunk).encode() + b"\n\n") * 2000
     upstream.script.piece_bytes = 65536
@@ -177,7 +177,7 @@ def test_early_refusals_end_the_rest_of_the_body(gateway: LoopbackGateway) -> No
         assert time.monotonic() < deadline
 
 
-def test_nothing_of_it_is_a_mistake_of_ours(gateway: LoopbackGateway) -> None:
+def test_slow_clients_cause_no_internal_error(gateway: LoopbackGateway) -> None:
     events: list[dict[str, Any]] = [json.loads(line) for line in gateway.log().splitlines()]
     assert not [event for event in events if event["level"] == "error"], events
 
@@ -262,7 +262,7 @@ def test_a_body_that_comes_slowly_but_steadily_is_served() -> None:
         pytest.param([b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n", b"{}"], id="answered before its end"),
     ],
 )
-def test_a_client_that_stays_idle_after_its_answers_is_let_go(requests: list[bytes]) -> None:
+def test_idle_client_is_disconnected(requests: list[bytes]) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
         await send({"type": "http.response.body", "body": b"ok"})

@@ -103,7 +103,9 @@ def test_a_path_that_is_not_there_says_how_a_base_url_ends(connection: http.clie
 
 
 @pytest.mark.parametrize("name", ["authorization", "x-api-key", "x-sovctl-conversation"])
-def test_two_answers_to_who_asks_are_none(gateway: LoopbackGateway, upstream: EchoUpstream, name: str) -> None:
+def test_conflicting_duplicate_headers_are_rejected(
+    gateway: LoopbackGateway, upstream: EchoUpstream, name: str
+) -> None:
     said = {"authorization": (f"Bearer {KEY}", "Bearer other"), "x-api-key": (KEY, "other")}.get(name, ("a", "b"))
     credential = f"authorization: Bearer {KEY}\r\n" if name.startswith("x-sovctl") else ""
     body, before = json.dumps(say(WORDS)).encode(), len(upstream.requests)
@@ -211,7 +213,7 @@ def test_a_client_of_http_1_0_gets_a_stream_that_it_can_read(gateway: LoopbackGa
     ],
     ids=["words", "tls", "http2", "connect", "two-lengths"],
 )
-def test_what_is_no_http_is_told_so_and_is_in_the_log(gateway: LoopbackGateway, sent: bytes) -> None:
+def test_invalid_http_gets_400_and_is_logged(gateway: LoopbackGateway, sent: bytes) -> None:
     told, said = to_the_end(gateway, sent)
     assert told.startswith(b"HTTP/1.1 400 Bad Request")
     assert reason(said) == "invalid_http"

@@ -60,7 +60,7 @@ def test_names_that_are_allowed_make_the_language_irrelevant() -> None:
     assert decide(inspection({}, {"und"}), permissions(policy)).verdict is Verdict.LEAVE
 
 
-def test_without_a_language_named_nothing_with_words_leaves() -> None:
+def test_without_name_languages_text_stays_on_prem() -> None:
     assert decide(inspection(), permissions(PolicySettings())).verdict is Verdict.STAY
 
 

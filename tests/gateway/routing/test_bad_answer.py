@@ -184,7 +184,7 @@ def test_the_latch_forgets_what_was_longest_without_a_bad_answer() -> None:
     assert [each for each in "abcdefghi" if latch.of(each, ["small"])] == list("acdefghi")
 
 
-def test_what_shares_memory_remembers_together() -> None:
+def test_shared_memory_is_common_to_workers() -> None:
     memory = bytearray(size_bytes())
     for _ in range(BAD_ANSWERS):
         DeprioritizedUpstreams(memory).note("c", "small")

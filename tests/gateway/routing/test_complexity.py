@@ -37,12 +37,12 @@ def points(content: str, *, turns: int = 1, tokens: int = 10, needs: frozenset[C
         (3, "```x``` Why? When? Who?", {"tokens": 2000}),
     ],
 )
-def test_what_counts(expected: int, content: str, more: dict[str, Any]) -> None:
+def test_complexity_points_of_a_request(expected: int, content: str, more: dict[str, Any]) -> None:
     assert points(content, **more) == expected
 
 
 @given(st.integers(0, 9), st.lists(st.sampled_from(["small", "large", "other"]), min_size=1, unique=True))
-def test_what_it_would_have_chosen_is_always_of_the_plan(count: int, upstreams: list[str]) -> None:
+def test_shadow_choice_is_an_upstream_of_the_plan(count: int, upstreams: list[str]) -> None:
     shadow = shadow_of(
         type(complexity_of(b"", {}, Demand(SurfaceName.CHAT, frozenset(), 0, 0)))(count), SETTINGS, upstreams
     )

@@ -75,7 +75,9 @@ def test_a_bad_answer_is_followed_by_the_next_model_s_and_all_of_it_is_recorded(
     )
 
 
-def test_policy_decides_who_the_next_one_may_be(gateway: Any, pool: EchoUpstream, cloud: EchoUpstream) -> None:
+def test_escalation_uses_only_upstreams_that_policy_allows(
+    gateway: Any, pool: EchoUpstream, cloud: EchoUpstream
+) -> None:
     """What must stay on-prem has no second model here: the bad answer is the answer."""
     says(pool, "")
     text = "Құжат мәтіні мына жерден басталады және ол ұзақ."  # a language in which names are not accepted

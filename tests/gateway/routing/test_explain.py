@@ -109,14 +109,14 @@ def test_budgets_decide_by_what_is_left(
     assert not (config.parent / "quota.db").exists()
 
 
-def test_a_cap_of_the_route_decides_for_everybody(told: Any) -> None:
+def test_route_cost_cap_applies_to_all_principals(told: Any) -> None:
     said = told(cap=0.5)
     assert said["upstreams"] == ["chat"]
     assert [each["reasons"] for each in said["candidates"]] == [["cost"], []]
     assert told(cap=0.000001)["refused"] == "request_exceeds_limit"
 
 
-def test_it_says_what_the_gateway_then_does_and_takes_nothing(
+def test_explain_predicts_the_decision_without_using_limits(
     told: Any, config: Path, start_from: Callable[..., Any], pool: EchoUpstream, cloud: EchoUpstream
 ) -> None:
     """`poor` has money for the pool; what he used counts, and explaining uses nothing."""
@@ -146,7 +146,7 @@ def test_it_says_what_the_gateway_then_does_and_takes_nothing(
     ("client", "path", "message"),
     [("brunch", CHAT, "--client: no client"), (None, "/v1/chat/completion", "--path: expected one of")],
 )
-def test_what_is_not_there_is_said_with_what_is_near(told: Any, client: str, path: str, message: str) -> None:
+def test_unknown_name_is_reported_with_a_suggestion(told: Any, client: str, path: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         told(client, path)
     assert caught.value.hint.startswith("did you mean")

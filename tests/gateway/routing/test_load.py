@@ -47,7 +47,7 @@ def test_a_server_that_does_not_say_its_cache_size_has_none() -> None:
         metrics().replace(b"} 0.0", b"} "),
     ],
 )
-def test_what_is_no_figure_of_vllm_is_no_load(text: bytes) -> None:
+def test_invalid_metrics_give_no_load(text: bytes) -> None:
     assert load(text) is None
 
 

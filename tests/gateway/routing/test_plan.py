@@ -61,11 +61,13 @@ def plan(
         ),
     ],
 )
-def test_what_may_be_and_what_can_be(permit: Permit, wanted: Demand, upstreams: list[str], reasons: list[str]) -> None:
+def test_plan_combines_permission_and_capability(
+    permit: Permit, wanted: Demand, upstreams: list[str], reasons: list[str]
+) -> None:
     assert plan(permit, wanted, CLOUD, CHAT, BIG) == (upstreams, reasons)
 
 
-def test_what_a_model_cannot_do_it_is_not_asked_to_do() -> None:
+def test_upstream_without_capability_is_omitted() -> None:
     able, unable = candidate("able", can={Capability.TOOLS}), candidate("unable", can=set())
     wanted = demand(needs={Capability.TOOLS})
     assert plan(LEAVE, wanted, unable, able) == (["able"], ["clean", "capability-tools:unable"])
@@ -78,7 +80,7 @@ def test_a_cloud_under_a_law_that_policy_does_not_allow_is_none() -> None:
     assert plan(LEAVE, demand(), CLOUD, clouds=set()) == ([], ["clean", "jurisdiction:cloud"])
 
 
-def test_without_a_pool_what_must_stay_goes_nowhere() -> None:
+def test_on_prem_request_without_pool_has_no_upstream() -> None:
     assert plan(STAY, demand(), CLOUD) == ([], ["obstacle:image", "no-pool"])
 
 
@@ -98,9 +100,7 @@ def test_without_a_pool_what_must_stay_goes_nowhere() -> None:
         ),
     ],
 )
-def test_what_speaks_against_an_upstream_puts_it_behind_the_others(
-    states: dict[str, State], upstreams: list[str], reason: str
-) -> None:
+def test_deprioritized_upstream_is_tried_last(states: dict[str, State], upstreams: list[str], reason: str) -> None:
     got, reasons = plan(LEAVE, demand(), CLOUD, CHAT, BIG, states=states)
     assert got == upstreams
     assert reason in reasons
@@ -117,11 +117,11 @@ def test_what_speaks_against_an_upstream_puts_it_behind_the_others(
         (CostLimits({"cloud": 50, "big": 9}, max_cost=20, budget=8), ["chat"], ["clean", "cost:cloud", "budget:big"]),
     ],
 )
-def test_what_is_too_dear_is_not_asked(bill: CostLimits, upstreams: list[str], reasons: list[str]) -> None:
+def test_too_expensive_upstream_is_omitted(bill: CostLimits, upstreams: list[str], reasons: list[str]) -> None:
     assert plan(LEAVE, demand(), CLOUD, CHAT, BIG, bill=bill) == (upstreams, reasons)
 
 
-def test_a_plan_says_when_only_money_was_missing() -> None:
+def test_plan_reports_that_only_cost_prevents_it() -> None:
     dear = CostLimits({"cloud": 5, "chat": 5}, max_cost=4)
     for all_, wanted, is_too_expensive in (
         ((CLOUD, CHAT), demand(), True),
@@ -158,7 +158,7 @@ _STATES = st.dictionaries(
 )
 
 
-def test_who_gave_bad_answers_in_this_conversation_is_asked_after_the_others() -> None:
+def test_upstream_with_faulty_answers_is_tried_last() -> None:
     assert plan(LEAVE, demand(), CLOUD, CHAT, BIG, deprioritized={"cloud"}) == (
         ["chat", "big", "cloud"],
         ["clean", "latched:cloud"],

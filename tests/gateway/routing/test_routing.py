@@ -48,9 +48,7 @@ def reasons(gateway: Any) -> list[str]:
     return list([record for record in gateway.records() if record["type"] == "gateway.request"][-1]["reasons"])
 
 
-def test_prefix_caches_are_salted_for_each_tenant_and_clouds_hear_nothing_of_it(
-    gateway: Any, pool: EchoUpstream, cloud: EchoUpstream
-) -> None:
+def test_cache_salt_is_per_tenant_and_not_sent_to_clouds(gateway: Any, pool: EchoUpstream, cloud: EchoUpstream) -> None:
     client, other = gateway.client(), gateway.client(OTHER_KEY)
     ask(client, model="inside")
     ask(client, "Something else", model="inside", extra_body={"cache_salt": "the client's own"})

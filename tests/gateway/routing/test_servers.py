@@ -74,7 +74,7 @@ def test_every_server_comes_once_and_good_ones_come_first(count: int, key: int, 
 
 
 @given(_KEYS, st.integers(2, 6), st.data())
-def test_a_server_that_goes_moves_only_its_own_conversations(key: int, count: int, data: st.DataObject) -> None:
+def test_removed_server_moves_only_its_own_conversations(key: int, count: int, data: st.DataObject) -> None:
     servers = named(count)
     home = numbers(servers, key)[0]
     gone = data.draw(st.integers(0, count - 1))
@@ -106,7 +106,7 @@ def test_a_full_home_spills_over_to_the_least_loaded() -> None:
     assert numbers(servers, key, tokens=50)[0] == home
 
 
-def test_old_figures_count_for_nothing() -> None:
+def test_stale_metrics_are_ignored() -> None:
     servers = named(3)
     home = numbers(servers, 1)[0]
     servers[home].load = Load(99, 9, 1.0, None, -4.1, 0)
@@ -122,7 +122,7 @@ def test_what_we_sent_since_the_last_look_counts_as_queue() -> None:
     assert numbers(servers, 1)[0] != home
 
 
-def test_of_two_drawn_the_less_loaded_is_asked() -> None:
+def test_less_loaded_of_two_random_servers_is_chosen() -> None:
     servers = named(2)
     servers[0].in_flight = 1
     assert {numbers(servers, seed=seed)[0] for seed in range(20)} == {1}

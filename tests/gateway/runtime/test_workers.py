@@ -117,9 +117,7 @@ def test_an_idle_client_that_does_not_listen_holds_up_no_end(start: Callable[...
         assert gateway.process.wait(20) in (0, -signal.SIGTERM), "uvloop alone waits 30 s"
 
 
-def test_whoever_comes_while_the_last_answers_end_is_refused_at_once(
-    start: Callable[..., Any], pool: EchoUpstream
-) -> None:
+def test_new_connections_are_refused_during_shutdown(start: Callable[..., Any], pool: EchoUpstream) -> None:
     gateway = start(workers=2)
     pool.script.hold = threading.Event()
     stream = ask(gateway, model="inside", stream=True).parse()
@@ -213,7 +211,7 @@ with Ledger.open(folder / "ledger", origin="sovctl.lab/gateway", key=load_or_cre
 """
 
 
-def test_a_worker_takes_no_answer_for_its_own_that_was_meant_for_the_one_before(tmp_path: Path) -> None:
+def test_restarted_worker_ignores_replies_to_its_predecessor(tmp_path: Path) -> None:
     command = [sys.executable, "-c", _TWO_LIVES, str(tmp_path), str(unused_port())]
     told = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (told.stdout.split(), told.returncode) == (["1", "2"], 0), told.stderr

@@ -101,7 +101,7 @@ def test_merged_counts_are_those_of_one_process_that_saw_everything(one: list[fl
     assert samples(merged) == {key: pytest.approx(value) for key, value in samples(whole).items()}
 
 
-def test_labels_that_nobody_bounded_do_not_fill_the_memory() -> None:
+def test_unbounded_labels_are_limited() -> None:
     counter, gauge, histogram = Counter("c", "", "a"), Gauge("g", "", "a"), Histogram("h", "", BOUNDS, "a")
     for number in range(MAX_SERIES + 50):
         counter.add(str(number))
@@ -114,7 +114,7 @@ def test_labels_that_nobody_bounded_do_not_fill_the_memory() -> None:
         counter.add("a", "b")
 
 
-def test_the_larger_of_two_warnings_stands() -> None:
+def test_merged_warning_keeps_the_larger_value() -> None:
     gauge = Gauge("g", "", together="max")
     gauge.merge({(): 1})
     gauge.merge({(): 0})
@@ -138,7 +138,7 @@ print(exposition(folder.together(metrics))[1].decode())
 """
 
 
-def test_every_worker_tells_the_sum_of_all(tmp_path: Path) -> None:
+def test_every_worker_reports_the_sum_over_workers(tmp_path: Path) -> None:
     workers = [
         subprocess.Popen(
             [sys.executable, "-c", _WORKER, str(number), str(tmp_path)],

@@ -32,7 +32,7 @@ NAMES = st.sampled_from([*ATTRIBUTES, "text", "prompt"]) | st.text()
 
 
 @given(st.dictionaries(NAMES, st.text() | st.integers() | st.none()))
-def test_only_what_the_table_lists_and_no_sentence_gets_through(attributes: dict[str, Any]) -> None:
+def test_only_allowed_attributes_are_exported(attributes: dict[str, Any]) -> None:
     for name, value in allowed(attributes).items():
         assert type(value) is ATTRIBUTES[name.removeprefix("sovctl.")]
         assert not isinstance(value, str) or not any(character.isspace() for character in value)
@@ -75,7 +75,7 @@ NON_NAMES = "00-" + "0" * 32 + "-" + "0" * 16 + "-01"
 
 
 @pytest.mark.parametrize("wrong", ["", NON_NAMES, PARENT.upper(), PARENT + "x", "é" * 55])
-def test_what_is_no_traceparent_begins_a_trace_of_its_own(wrong: str) -> None:
+def test_invalid_traceparent_starts_a_new_trace(wrong: str) -> None:
     with OtlpReceiver() as receiver:
         assert trace(receiver, wrong)
         assert receiver.spans()[-1].parent_id == ""

@@ -55,7 +55,7 @@ def spans_of(receiver: OtlpReceiver, known: set[str]) -> list[Received]:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_request_is_told_in_its_parts(traced: Any, receiver: OtlpReceiver, stream: bool) -> None:
+def test_request_trace_has_a_span_per_stage(traced: Any, receiver: OtlpReceiver, stream: bool) -> None:
     known = {each.trace_id for each in receiver.spans()}
     assert ask(traced, f"Please pay to {IBAN} today.", stream=stream) == 200
     spans = spans_of(receiver, known)
@@ -116,7 +116,7 @@ def test_no_text_of_a_request_is_in_any_byte_that_is_exported(
         assert word.encode() not in exported
 
 
-def test_a_collector_that_is_gone_costs_no_request_anything(start: Callable[..., Any]) -> None:
+def test_unreachable_collector_fails_no_request(start: Callable[..., Any]) -> None:
     with OtlpReceiver() as gone:
         url = gone.url
     gateway = start(tracing={"endpoint": url, "sample_ratio": 1.0})

@@ -41,7 +41,7 @@ def test_a_half_open_circuit_lets_one_probe_through_a_second() -> None:
     assert breaker.state(11.6) is State.CLOSED
 
 
-def test_asking_whether_it_would_admit_takes_no_probe() -> None:
+def test_would_admit_does_not_consume_the_probe() -> None:
     breaker = broken()
     assert all(breaker.would_admit(10) for _ in range(3))
     assert breaker.admits(10)
@@ -78,7 +78,7 @@ _EVENTS = st.lists(
 
 
 @given(_EVENTS)
-def test_a_circuit_never_stays_open_for_ever_and_never_lets_a_crowd_through(events: list[tuple[str, float]]) -> None:
+def test_open_circuit_recovers_and_admits_one_probe_at_a_time(events: list[tuple[str, float]]) -> None:
     breaker, now_s = Breaker(failures_until_open=3, open_s=10), 0.0
     admitted_s: list[float] = []
     for event, passed_s in events:
@@ -122,7 +122,7 @@ def test_an_outage_is_not_answered_with_twice_the_load() -> None:
     assert 2000 <= retries <= 2300
 
 
-def test_what_was_not_used_is_forgotten_and_a_little_is_always_there() -> None:
+def test_retry_budget_expires_and_keeps_a_minimum() -> None:
     budget = RetryBudget()
     for _ in range(10_000):
         budget.deposit(0)

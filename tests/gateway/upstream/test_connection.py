@@ -75,7 +75,7 @@ def test_whatever_a_server_sends_has_one_outcome(steps: list[Step], result: tupl
     assert outcome(lambda _: steps) == result
 
 
-def test_silence_ends_with_its_cause() -> None:
+def test_read_timeout_reports_its_cause() -> None:
     async def run() -> None:
         for steps, timeout_s, cause in (
             ([asyncio.Event()], 0.05, "timeout"),
@@ -162,7 +162,7 @@ def test_a_connection_serves_one_answer_after_another_and_mixes_none() -> None:
 
 
 @pytest.mark.parametrize("more", [b"x", ok(b"smuggled")])
-def test_an_answer_that_nobody_asked_for_ends_the_connection(more: bytes) -> None:
+def test_unsolicited_answer_closes_the_connection(more: bytes) -> None:
     """Otherwise it would be taken for the answer to the next request, which may be somebody else's."""
 
     async def run() -> None:
@@ -191,7 +191,7 @@ def test_an_unasked_answer_that_comes_later_ends_the_connection_too() -> None:
     asyncio.run(run())
 
 
-def test_a_body_that_nobody_reads_does_not_fill_our_memory() -> None:
+def test_unread_body_does_not_grow_memory() -> None:
     async def run() -> None:
         size = 8 << 20
         async with RawServer(lambda _: [ok(b"x" * size)]) as server:
@@ -248,7 +248,7 @@ def test_the_time_of_one_answer_is_not_that_of_the_next() -> None:
     asyncio.run(run())
 
 
-def test_a_server_that_does_not_end_its_stream_is_not_waited_for_any_longer_because_it_talks() -> None:
+def test_data_after_the_end_does_not_extend_the_timeout() -> None:
     async def run() -> None:
         turns = [asyncio.Event() for _ in range(9)]
         talk: list[Step] = [step for turn in turns for step in (turn, b"1\r\n:\r\n")]
@@ -322,7 +322,7 @@ def test_what_is_poured_out_ends_as_what_is_read(step: Step, cause: str) -> None
     assert got == [b"abc"]
 
 
-def test_nobody_there_and_nobody_trusted_are_told_apart(pki: Any) -> None:
+def test_connection_refused_and_untrusted_certificate_have_different_causes(pki: Any) -> None:
     tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     tls.load_cert_chain(pki.certificate_file, pki.key_file)
 

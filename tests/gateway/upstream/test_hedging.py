@@ -59,7 +59,7 @@ async def ask(upstream: Upstream, *, may_hedge: bool = True) -> tuple[str, list[
     return said, attempts.words(), attempts.hedges
 
 
-def test_the_second_server_answers_for_one_that_hangs_and_the_loser_is_let_go() -> None:
+def test_hedged_request_answers_and_the_slower_one_is_cancelled() -> None:
     async def run() -> None:
         async with hedged(never(), always(ok(b"2"))) as (upstream, (slow, _)):
             assert await ask(upstream) == ("2", ["u/0:overtaken", "u/1:200"], 1)
@@ -86,7 +86,7 @@ def test_the_first_server_may_still_win() -> None:
     asyncio.run(run())
 
 
-def test_who_is_in_time_is_not_helped() -> None:
+def test_fast_answer_starts_no_hedged_request() -> None:
     async def run() -> None:
         async with hedged(always(ok(b"1")), always(ok(b"2")), took_s=60) as (upstream, (_, second)):
             for _ in range(5):
@@ -111,7 +111,7 @@ def test_it_is_off_by_default_without_figures_and_for_what_may_not_be_asked_twic
     asyncio.run(run())
 
 
-def test_when_both_fail_the_next_one_is_asked_and_nobody_twice() -> None:
+def test_next_server_is_tried_after_both_hedged_requests_fail() -> None:
     async def run() -> None:
         second_asked = asyncio.Event()
 

@@ -17,7 +17,7 @@ from sovctl.gateway.upstream.server_choice import State
 BODY = b"{}"
 
 
-def test_operators_see_queue_cache_and_who_is_asked_last() -> None:
+def test_status_shows_queue_cache_and_server_order() -> None:
     async def run() -> None:
         async with pool_of(2) as (upstream, servers, looked):
             servers[0].metrics = metrics(waiting=3, running=7, kv_usage=0.25)
@@ -113,7 +113,7 @@ def test_the_state_of_a_pool_is_that_of_its_servers() -> None:
     asyncio.run(run())
 
 
-def test_a_server_that_no_longer_says_how_it_is_counts_as_unknown() -> None:
+def test_server_without_current_metrics_has_unknown_load() -> None:
     async def run() -> None:
         async with pool_of(1, stale_after_s=60) as (upstream, (server,), looked):
             server.metrics = metrics(waiting=50)
@@ -138,7 +138,7 @@ def test_looking_at_servers_is_no_request_of_anybody() -> None:
     asyncio.run(run())
 
 
-def test_a_server_far_slower_than_its_peers_is_left_alone_for_a_while() -> None:
+def test_slow_outlier_server_is_ejected_temporarily() -> None:
     async def run() -> None:
         async with pool_of(2) as (upstream, _, looked):
             await looked()

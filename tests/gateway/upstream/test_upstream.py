@@ -81,7 +81,7 @@ def test_a_server_that_fails_is_followed_by_the_next() -> None:
     asyncio.run(run())
 
 
-def test_an_idle_connection_that_the_server_closed_costs_nobody_anything() -> None:
+def test_idle_connection_closed_by_server_fails_no_request() -> None:
     async def run() -> None:
         requests = iter([ok(b"{}"), Close, ok(b"{}")])
         async with upstream_of(lambda _: [next(requests)]) as (upstream, (server,)):
@@ -93,7 +93,7 @@ def test_an_idle_connection_that_the_server_closed_costs_nobody_anything() -> No
     asyncio.run(run())
 
 
-def test_overload_is_waited_for_only_when_there_is_nowhere_else_and_not_for_long() -> None:
+def test_overloaded_server_is_awaited_only_without_alternative_and_up_to_a_limit() -> None:
     async def run() -> None:
         answers = iter([ok(b"", "retry-after: 0", status="503 x"), ok(b"{}")])
         async with upstream_of(lambda _: [next(answers)]) as (upstream, _):
@@ -120,7 +120,7 @@ def test_an_overloaded_server_is_asked_last_until_its_time_is_up() -> None:
     asyncio.run(run())
 
 
-def test_a_server_that_keeps_failing_is_left_alone_and_then_tried_with_care() -> None:
+def test_failing_server_is_skipped_and_then_probed() -> None:
     async def run() -> None:
         async with upstream_of(DOWN, down_s=60, failures_until_open=2) as (upstream, (server,)):
             for _ in range(2):
@@ -176,7 +176,7 @@ def test_a_deadline_ends_an_attempt_and_says_nothing_about_the_server() -> None:
     asyncio.run(run())
 
 
-def test_our_own_patience_counts_against_the_server() -> None:
+def test_gateway_timeout_counts_as_server_failure() -> None:
     async def run() -> None:
         script = always(asyncio.Event())
         async with upstream_of(script, failures_until_open=1, answer_timeout_s=0.05) as (upstream, _):
@@ -260,7 +260,7 @@ def test_an_answer_is_not_read_beyond_its_limit(steps: Sequence[Step]) -> None:
         ("401 x", b"the prompt was secret", "status-401"),
     ],
 )
-def test_a_refusal_keeps_the_servers_words_to_itself(status: str, said: bytes, cause: str) -> None:
+def test_rejection_does_not_expose_the_server_message(status: str, said: bytes, cause: str) -> None:
     async def run() -> None:
         async with upstream_of(always(ok(said, status=status))) as (upstream, (server,)):
             for _ in range(2):
@@ -270,7 +270,7 @@ def test_a_refusal_keeps_the_servers_words_to_itself(status: str, said: bytes, c
     asyncio.run(run())
 
 
-def test_an_api_that_a_server_lacks_takes_none_of_the_others_away() -> None:
+def test_missing_api_of_a_server_does_not_disable_its_other_apis() -> None:
     def script(request: bytes) -> list[Step]:
         return [ok(b"{}") if b" /v1/x " in request else ok(b"no", status="404 x")]
 
@@ -284,7 +284,7 @@ def test_an_api_that_a_server_lacks_takes_none_of_the_others_away() -> None:
     asyncio.run(run())
 
 
-def test_a_refusal_of_all_servers_is_told_until_one_takes_a_request() -> None:
+def test_rejection_by_all_servers_is_reported_until_one_accepts() -> None:
     async def refusal_of(upstream: Upstream) -> str:
         with pytest.raises(UpstreamFailed) as caught:
             await upstream.post("x", BODY, is_stream=False)
@@ -314,7 +314,7 @@ DENIED = b'{"error": {"message": "the prompt was secret", "code": "permission_de
 
 
 @pytest.mark.parametrize("said", [PAGE, b"", b'"Forbidden"', b"x" * 70_000, DENIED])
-def test_a_firewall_that_refuses_one_text_takes_the_server_from_nobody(said: bytes) -> None:
+def test_firewall_rejection_of_one_request_keeps_server_available(said: bytes) -> None:
     answers = iter([ok(b"{}"), *[ok(said, status="403 x")] * 3, ok(b"{}")])
 
     async def run() -> None:
@@ -328,7 +328,7 @@ def test_a_firewall_that_refuses_one_text_takes_the_server_from_nobody(said: byt
 
 
 @pytest.mark.parametrize(("said", "outcome"), [(PAGE, "blocked"), (DENIED, "status-403")])
-def test_an_api_that_answers_nobody_refuses_the_key_and_a_page_does_not(said: bytes, outcome: str) -> None:
+def test_json_403_rejects_the_key_and_html_403_does_not(said: bytes, outcome: str) -> None:
     answers = iter([ok(said, status="403 x"), ok(b"{}"), ok(said, status="403 x")])
 
     async def run() -> None:
@@ -384,7 +384,7 @@ def test_probes_are_remembered_for_a_moment() -> None:
     asyncio.run(run())
 
 
-def test_operators_see_what_a_probe_saw() -> None:
+def test_status_shows_result_of_the_last_probe() -> None:
     async def run() -> None:
         async with upstream_of(DOWN) as (upstream, _):
             assert not upstream.as_record()["is_down"]

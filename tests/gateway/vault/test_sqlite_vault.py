@@ -43,7 +43,7 @@ def test_its_files_are_readable_by_us_alone(sqlite_home: SqliteHome) -> None:
 
 
 @pytest.mark.parametrize("content", [b"not a database, but long enough to look at" * 40, None])
-def test_what_is_no_vault_is_refused_and_left_as_it_is(sqlite_home: SqliteHome, content: bytes | None) -> None:
+def test_file_that_is_not_a_vault_is_rejected_unchanged(sqlite_home: SqliteHome, content: bytes | None) -> None:
     path = sqlite_home.path
     path.parent.mkdir()
     if content is None:
