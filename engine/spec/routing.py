@@ -14,7 +14,7 @@ Capability = Literal["tools", "json-schema", "vision", "audio", "reasoning"]
 
 
 Fault = Literal["empty", "truncated", "unknown-tool", "invalid-json"]
-"""Fault of an answer after which a fallback can be asked."""
+"""Fault of an answer after which a fallback can be tried."""
 
 
 class Shadow(SpecModel):
@@ -37,22 +37,22 @@ class Route(SpecModel):
     cloud: Name | None = None
     """Cloud that may process tokenized text; on a hybrid site only."""
     prefer: Literal["pool", "cloud"] = "pool"
-    """Upstream that is asked first if policy allows both."""
+    """Upstream that is tried first if policy allows both."""
     max_cost_per_request: Annotated[float, Field(gt=0, le=1_000_000_000, allow_inf_nan=False)] | None = None
-    """Maximum cost of one request in the currency of `prices`. An upstream that may cost more is not asked."""
+    """Maximum cost of one request in the currency of `prices`. An upstream that may cost more is not tried."""
     escalate_on: list[Fault] = Field(default_factory=list)
-    """Faults of an answer after which the next pool or cloud is asked, if policy allows it. Both answers are paid for.
+    """Faults of an answer after which the next pool or cloud is tried, if policy allows it. Both answers are paid for.
     The last upstream's answer is delivered even if it is faulty."""
     shadow: Shadow | None = None
     """Heuristic whose choice is recorded. Default: none."""
     release: Release | None = None
     """Checks on an answer before the client receives it. Default: none."""
     fallbacks: list[Name] = Field(default_factory=list)
-    """Further pools, and further clouds if `cloud` is set. They are asked after `pool` and `cloud`, in this order."""
+    """Further pools, and further clouds if `cloud` is set. They are tried after `pool` and `cloud`, in this order."""
 
 
 class Routing(SpecModel):
-    """Thresholds above which a server counts as full, and other servers are asked first."""
+    """Thresholds above which a server counts as full, and other servers are tried first."""
 
     max_queue: Annotated[int, Field(ge=1, le=100_000)] = 5
     """Queued requests at a server, of all its clients."""

@@ -193,7 +193,7 @@ class Authenticator:
             for issuer in self._issuers.values()
             if not issuer.source.keys.keys
         }
-        return {**wrong, "clients": "the file is wrong; what it said before holds"} if self._is_stale else wrong
+        return {**wrong, "clients": "invalid file; the previous clients stay valid"} if self._is_stale else wrong
 
     async def __aenter__(self) -> Self:
         await asyncio.gather(*(issuer.source.refresh() for issuer in self._issuers.values()))

@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         _complain(error)
         return error.exit_code
     except KeyboardInterrupt:
-        _complain(SovctlError("interrupted; nothing is half written, the same command can be run again"))
+        _complain(SovctlError("interrupted; no file is incomplete, so the command can be repeated"))
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the remaining output

@@ -32,7 +32,7 @@ _MOST_TOGETHER = 64  # texts; more are read in hardly less time
 
 
 class Finder(Protocol):
-    """What finds identifiers in one text: `detect.Detector`, or a test's that fails."""
+    """Finds identifiers in one text: `detect.Detector`, or a failing finder of a test."""
 
     @property
     def rule_names(self) -> Sequence[str]:

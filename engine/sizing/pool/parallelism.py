@@ -59,7 +59,7 @@ class ParallelLayout:
     refused: str = ""
     """Why vLLM would not start, or why the objective is not met; empty if neither."""
     estimate: Estimate | None = None
-    """Of one replica."""
+    """Performance estimate of one replica; None if refused."""
     weights_share: float = 0.0
     """Fraction of a GPU's memory budget, 0 to 1."""
     worth: float = 0.0

@@ -63,7 +63,7 @@ _TO_WORDS = bytes(
 _LONG_IN_WORDS = re.compile(rb"0(?: {0,2}0){4,}")
 """`_LONG_NUMBER` there."""
 _TO_CASE = bytes(65 if 65 <= byte <= 90 else 32 for byte in range(256))
-"""Of ASCII: every capital letter as an A, anything else as a space."""
+"""Translation table of ASCII: every capital letter becomes A, every other character a space."""
 
 
 class WordsBefore(NamedTuple):

@@ -150,7 +150,7 @@ def _of_most(votes: str, letters: int) -> str | None:
 
 
 def _counted(votes: str) -> dict[int, int]:
-    """Group -> how many words; what is counted is taken away, so that the next look is at less."""
+    """Number of words by group; counted letters are removed, so that the next count is shorter."""
     counts = {}
     while votes:
         rest = votes.replace(votes[0], "")

@@ -51,9 +51,9 @@ class Scripts:
     """Scripts of a text."""
 
     families: tuple[str, ...]
-    """Of `latin`, `cyrillic`, `arabic`."""
+    """Scripts among `latin`, `cyrillic`, `arabic`."""
     languages: tuple[str, ...]
-    """Of the scripts that stand for one language."""
+    """Languages of scripts that only one language uses."""
     is_strange: bool
     """A letter of a script that is in no table."""
 

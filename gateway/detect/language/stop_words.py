@@ -149,7 +149,7 @@ GROUPS: tuple[frozenset[str], ...] = (
     frozenset(),
     *sorted(_sizes, key=lambda group: (-_sizes[group], sorted(group))),
 )
-"""Every set of languages that share a word, those of most words first. Before them stands the empty one."""
+"""Every set of languages that share a word, most words first; the first set is empty."""
 
 _number_of = {group: number for number, group in enumerate(GROUPS)}
 GROUP_OF: dict[bytes, int] = {word: _number_of[frozenset(group)] for word, group in _of.items()}
@@ -163,7 +163,7 @@ GROUPS_IN: dict[str, frozenset[int]] = {
 BALLOTS: tuple[int, ...] = tuple(
     sum((OWN_WORD if len(group) == 1 else WORD) << _shift[language] for language in group) for group in GROUPS
 )
-"""For each of `GROUPS`, what one of its words says."""
+"""Points of one word, by index in `GROUPS`."""
 
 LETTER_BALLOTS: dict[str, int] = {
     letter: sum((_SHARED_LETTER if " " in of else OWN_LETTER) << _shift[language] for language in of.split())
@@ -171,7 +171,7 @@ LETTER_BALLOTS: dict[str, int] = {
     for letters, of in rows
     for letter in {*letters, *letters.upper()}
 }
-"""Letter -> what each occurrence says."""
+"""Points of each occurrence, by letter."""
 
 OWN_LETTERS: dict[str, str] = {
     letter: of

@@ -80,7 +80,7 @@ def open_gliner(settings: NameModelSettings) -> tuple[Read, frozenset[str]]:
 
 
 class Question:
-    """A model and what it is asked for.
+    """A model and its labels.
 
     Args:
         labels: what is looked for, in the model's language; none twice.

@@ -64,10 +64,10 @@ def packages(*names: str, path: Path) -> list[Any]:
 
 @contextmanager
 def refused_as_no(what: str, path: Path) -> Iterator[None]:
-    """Any error but our own means that the files are something else than `what`.
+    """Context manager: raises `InputError` if the files are not a valid `what`.
 
     Raises:
-        InputError: with the error's type and nothing else of it.
+        InputError: contains only the type of the original error.
     """
     try:
         yield

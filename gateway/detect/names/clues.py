@@ -11,7 +11,7 @@ from ..text.scanner import Pattern, Scanner
 from .cues import CUES, JOINTS
 
 Clue = tuple[int, bytes]
-"""Where it ends in `Words.folded`, and what it is: one of `CUES`, `JOINTS` or `PATRONYMIC_PARTS`."""
+"""End of the clue in `Words.folded`, and the clue: one of `CUES`, `JOINTS` or `PATRONYMIC_PARTS`."""
 
 PATRONYMIC_PARTS = frozenset(
     map(

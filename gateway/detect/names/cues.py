@@ -98,16 +98,16 @@ def _section(name: str) -> frozenset[str]:
 
 
 COLUMNS = _section("column")
-"""Headers of columns in which people stand, in lower case, one space between words."""
+"""Headers of columns that contain people, in lower case, one space between words."""
 FIELDS = _section("field") | COLUMNS
 """Labels before a colon and a name, in lower case, one space between words."""
 WEAK_FIELDS = _section("weak field")
-"""Those of them that hold other things as often."""
+"""Labels of fields that contain other values as often as names."""
 
 CUES: dict[bytes, tuple[Cue, ...]] = _cues()
 """Phrase as in `Words.folded`, with a space at both ends -> its possible meanings."""
 JOINTS = frozenset(f" {word} ".encode() for word in ("bin", "ibn", "bint", "binti", "بن", "بنت", "ابن"))
-"""What joins the names of a person and of the father, likewise."""
+"""Words that join the names of a person and of the father, likewise."""
 
 TITLES = frozenset(phrase for phrase in _section("title") if " " not in phrase)
 """Titles of one word, in lower case."""
@@ -117,11 +117,11 @@ OTHER_FIELDS = _section("other")
 PARTICLES = _section("particle")
 """Lower-case words within a name."""
 SURNAMES = _section("surname")
-"""What makes a word that is a given name as well one."""
+"""Words that make an adjacent ambiguous word a given name."""
 COMPANIES = _section("company")
 """Words after a name that make it a company."""
 SAINTS = _section("saint")
-"""What makes a given name a place's."""
+"""Words that make a given name the name of a place."""
 PERSON_WORDS = frozenset(
     phrase
     for section, _, phrase, _ in _read()

@@ -23,7 +23,7 @@ class Heading(Enum):
 
     PEOPLE = auto()
     NAMES = auto()
-    """Of people, or of something else: places, products, companies."""
+    """Names of people or of other things: places, products, companies."""
 
 
 def heading(head: str) -> Heading | None:

@@ -64,7 +64,7 @@ class Name(NamedTuple):  # made for every place where one may stand, and quicker
     """Particles and initials not counted."""
     initials: int
     given: int
-    """How many of the words are known given names."""
+    """Number of words that are known given names."""
 
 
 class _Word(NamedTuple):
@@ -99,7 +99,7 @@ def ends_like_surname(word: str) -> bool:
 
 
 def is_company(text: str, end: int) -> bool:
-    """Return whether what ended at `end` goes on as a company or a place: `Robert Bosch GmbH`."""
+    """Return whether the text after `end` makes the name a company or a place: `Robert Bosch GmbH`."""
     return _COMPANY.match(text, end) is not None
 
 
@@ -199,7 +199,7 @@ def _arabic(text: str, words: Sequence[_Word]) -> Name | None:
 
 
 def _continues_arabic(text: str, word: _Word, number: int) -> bool:
-    """Return whether a word that no table knows may still be a name's: a nisba, or the second word and no verb."""
+    """Return whether a word that is in no table may be part of a name: a nisba, or a second word that is not a verb."""
     if word.text.startswith("ال"):
         return len(word.text) >= 5 and (number == 1 or word.text.endswith("ي"))
     is_last = text[word.end : word.end + 1] in ("", "\n", "،", ",", ".", ":", ")", "؛")

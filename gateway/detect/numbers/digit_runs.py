@@ -32,7 +32,7 @@ _DATE_SIGNS = frozenset("-./")
 _IN_DATE = re.compile(r"([-./])(?:(?<=[0-9]{4}.)(?=[0-9]{1,2}\1[0-9])|(?=[0-9]{1,2}\1[0-9]{4}))")
 """The first sign of a date, and of what may be none."""
 _EXTENSION = re.compile(r"[xX][0-9]{1,6}(?![0-9A-Za-z])")
-"""Of a phone number, glued to it: "345-899-3560x4587"."""
+"""Extension attached to a phone number: "345-899-3560x4587"."""
 _BESIDE_PART = re.compile("[0-9A-Za-z:,]")
 """Characters next to a part of something else, and next to other digits."""
 _FEWEST_EXTENDED = 3  # digits of the group before it, which "3x4" and "0x1f" have not
@@ -74,7 +74,7 @@ class DigitRun:
         self.lengths = sizes[::2]
         """Digits in each group."""
         self.are_thousands = are_thousands(self.lengths)
-        """Of all groups; asked for every number in the run, and as long as the run."""
+        """Digits of all groups; cached, because every number in the run needs them."""
         self._lines: list[int] | None = None
         self._shape: bytes | None = None
 

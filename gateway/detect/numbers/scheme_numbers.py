@@ -63,11 +63,11 @@ class _Schemes:
     def __init__(self) -> None:
         self.all: list[_Judged] = []
         self.bare: list[_Judged] = []
-        """Those that are believed alone, however they are written."""
+        """Schemes that need no context in any notation."""
         self.shaped: list[_Judged] = []
-        """Those that are believed alone, some of them in their issuer's punctuation only."""
+        """Schemes that need no context, some of them only in the issuer's punctuation."""
         self.written: set[tuple[str, ...]] = set()
-        """Of schemes of one shape, the punctuation in which one of `shaped` is believed alone."""
+        """Punctuation in which a scheme of `shaped` needs no context, by shape."""
         self.mask = 0
         """The topics that support one of them."""
 
@@ -97,7 +97,7 @@ class _Shapes:
         self.after: dict[int, _Shapes] = {}
         """Length of the next group -> schemes that go on so."""
         self.here: _Schemes | None = None
-        """Those that end here."""
+        """Schemes that end here."""
 
     def add(self, lengths: tuple[int, ...], judged: _Judged) -> None:
         """Note a scheme under one of its shapes."""
@@ -124,7 +124,7 @@ class _Row:
 
     def __init__(self) -> None:
         self.last = 0
-        """Its last group; before it only groups alone are judged."""
+        """Last group of the row; before it, only single groups are evaluated."""
 
 
 class NumberFinder:
@@ -164,7 +164,7 @@ class NumberFinder:
             return
         found: list[Finding] = []
         row_end, row_from = 0, count
-        """Of the line at hand, and from where on it is known to be a row of plain numbers."""
+        """The current line, and the offset from which it is known to be a row of plain numbers."""
         is_row: bool | None = None
         row = _Row()
         for first, last, schemes, is_odd in self._candidates(run, row, is_silent=is_silent):

@@ -66,7 +66,7 @@ def _words(topic: str) -> Pattern:
 
 
 WORDS = tuple(_words(topic) for topic in _TOPICS)
-"""Where one of the words stands, or begins; by topic."""
+"""Pattern of the start of each topic's words, by topic."""
 PLATE_WORDS = WORDS[_TOPICS.index("plate")]
 """Words for plates: some plates have no ASCII letters, or none next to a digit."""
 

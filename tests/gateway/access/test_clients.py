@@ -151,7 +151,7 @@ def test_what_a_file_says_after_a_change_counts_and_a_broken_one_changes_nothing
     with pytest.raises(InputError):
         authenticator.reload()
     assert authenticator.known("first")
-    assert authenticator.wrong() == {"clients": "the file is wrong; what it said before holds"}
+    assert authenticator.wrong() == {"clients": "invalid file; the previous clients stay valid"}
     settings.clients_file.write_text("[]")
     authenticator.reload()
     assert authenticator.known("first") is None

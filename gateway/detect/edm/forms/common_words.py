@@ -28,7 +28,7 @@ def _read() -> Iterator[tuple[str, str]]:
 
 _COMMON: frozenset[str] = frozenset(word for _, word in _read())
 _WITH_S = frozenset(word for language, word in _read() if language in ("en", "de", "nl"))
-"""Those of languages in which a name has a final s in the genitive."""
+"""Common words of languages in which a name has a final s in the genitive."""
 _SHAPED = re.compile(
     "(?:[وفبك]?ال|لل)\\w{3,30}(?:ي|ية)|[وفبكل]?\\w{2,30}اوي|[وفبكل]?(?:(?:بن|بل)\\w{4,30}|[اأ]?بو\\w{3,30}|عبدال\\w{3,30})"
 )

@@ -24,7 +24,7 @@ from .transliteration import in_latin
 
 
 class Form(IntEnum):
-    """How a surname is written in a text, the surest first."""
+    """Spelling of a surname in a text, most certain first."""
 
     AS_LISTED = 0
     """The nominative of any gender, in any script."""

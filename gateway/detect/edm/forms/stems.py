@@ -22,7 +22,7 @@ _SHORT_WORD = 4
 
 
 def _by_length(text: str) -> tuple[tuple[int, frozenset[str]], ...]:
-    """Endings by their length, so that one look-up a length tells whether a word has one."""
+    """Endings by length, so that one look-up per length suffices."""
     endings = text.split()
     return tuple((n, frozenset(e for e in endings if len(e) == n)) for n in sorted({len(e) for e in endings}))
 
@@ -97,13 +97,13 @@ _FLEETING_LATIN = {"ěk": "k", "iec": "c", "ec": "c", "ek": "k", "ok": "k", "eł
 _GREEK_BASES = ("οσ", "ησ", "ασ", "ου", "α", "η", "ω", "ο")
 _GREEK = _by_length("οσ ησ ασ ου ο ε α η ω ωσ ων εα εωσ")
 _BALTIC_BASES = ("ienė", "ius", "ias", "as", "is", "ys", "us", "os", "ė", "š", "s", "a", "e")
-"""Of Lithuanian and Latvian, only for people whose name is of these languages."""
+"""Lithuanian and Latvian endings, only for people with a name of these languages."""
 _BALTIC = re.compile(
     "(?:auskas|[ei]nskas|evičius|avičius|aitis|utis|ėnas|ūnas|[aiuy]tė|ienė|iņš|iņa|ītis|ītes?)$|[āēėīįųģķļņ]"
 )
 _FINNISH = re.compile("nen$")
 _ASSIMILATED = re.compile(r"(?:([^aeiou])\1|(c)cs|(s)sz|(g)gy|(n)ny|(l)ly|(t)ty|(z)zs)[ae]l$")
-"""Hungarian: Istvánnal, Kováccsal; what is before the doubled letter is the name's."""
+"""Hungarian: Istvánnal, Kováccsal; the name ends before the doubled letter."""
 _CYRILLIC_CHANGES = {"ці": "к", "зі": "г", "сі": "х"}
 """Ukrainian: Ользі is Ольга."""
 

@@ -79,7 +79,7 @@ class Contents:
     pairs: Iterable[int]
     companies: Iterable[Sequence[int]]
     supports: Iterable[int]
-    """As `mixed` makes them."""
+    """Hashes made by `mixed`."""
     supporting: Iterable[int]
     """Hashes of the values in `supports`."""
     values: Iterable[int]

@@ -92,7 +92,7 @@ class Person:
     """Given names, middle names, patronymics; each of them with a surname identifies the person."""
     surnames: tuple[str, ...]
     patronymics: tuple[str, ...] = ()
-    """Those of `givens` that with another given name are the person as well."""
+    """Names of `givens` that identify the person together with another given name."""
 
     either: tuple[str, ...] = ()
     """Words that are in both, in order: in a full name, given name and surname are not marked."""

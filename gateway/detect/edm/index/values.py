@@ -22,7 +22,7 @@ _NOT_ALNUM = re.compile(r"[\W_]+")
 # A digit first, so that everything else is skipped in one step.
 _DATE = re.compile(r"\d(?<!\d\d)(?:\d{3}[-/.]\d{1,2}[-/.]\d{1,2}|\d?[-/.]\d{1,2}[-/.]\d{4})(?!\d)")
 DIGITS = re.compile(r"\d[\d./ \u00a0-]{2,32}[\dA-Za-z](?!\w)")
-"""What could be the digits of a number of an account or a customer."""
+"""Pattern of possible account or customer numbers."""
 _PREFIX = re.compile(r"(?<!\w)[A-Za-z]{1,6}[-/ ]?\Z")
 LONGEST_PREFIX = 8  # characters, with the text before it
 _SPACE = re.compile(r"[ \u00a0]+")
@@ -105,7 +105,7 @@ class Number(NamedTuple):
 
 
 class Values:
-    """What in a text could support a name, as hashes; made when they are first asked for.
+    """Hashes of values of a text that can support a name; computed on first use.
 
     Args:
         hash_of: returns the hash of a value; None for an unlisted value.
@@ -132,7 +132,7 @@ class Values:
 
     @cached_property
     def numbers(self) -> list[Number]:
-        """Those of accounts, customers and telephones; whether they are is to be asked of the list."""
+        """Possible account, customer and telephone numbers; the list decides which of them are listed."""
         text, found = self._text, []
         for match in DIGITS.finditer(text):
             start, end = match.span()

@@ -66,7 +66,7 @@ class EdmFinder:
 
     def __init__(self, index: Index) -> None:
         self.header = index.header
-        """Of the index: how many people, built when."""
+        """Header of the index: number of people, build time."""
         self._index = index
         self._vocabulary = Vocabulary(index)
         self._alone = SurnameAlone(index, self._vocabulary)

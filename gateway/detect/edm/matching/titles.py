@@ -66,7 +66,7 @@ _LONGEST_PARTS = 16  # characters of "von der", or of an initial and "der", with
 _RUN_BEFORE = re.compile(r"[ \t\u00a0]{0,3}([\w'’\-]+)")  # of a text that is read backwards
 _ABBREVIATED_BEFORE = re.compile(r"[ \u00a0]?\.([^\W\d_]{2,4})(?![^\W\d_])")  # likewise
 GLUE = (".", "_", "-")
-"""What joins words without a space."""
+"""Characters that join words without a space."""
 _GLUED_BEFORE = re.compile(r"([^\W\d_]+)[._-]\Z")
 _LONGEST_BEFORE = 40  # characters of a word, with its space
 _INITIAL_BEFORE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}\.[ \u00a0]{0,2}\Z")

@@ -43,7 +43,7 @@ class Listed:
     exact: tuple[int, ...] = ()
     """Surnames that are written like it."""
     alone: tuple[int, ...] = ()
-    """Those of `exact` that need no other word: not a common word, and not a surname of half the list."""
+    """Words of `exact` that need no other word: neither a common word nor a very frequent surname."""
     form: Form = Form.SUFFIXED
     """The surest in which the word is one of `alone`."""
     exact_givens: tuple[int, ...] = ()
@@ -56,7 +56,7 @@ class Listed:
     everyday_in: frozenset[str] = frozenset()
     """The languages of which it is an everyday word, ISO 639-1."""
     capitals: tuple[str, str] = ("", "")
-    """How it is written with a capital, and in capitals."""
+    """The word with a capital, and in capitals."""
     is_common: bool = False
     """A word that is not only a name."""
     is_user: bool = False

@@ -36,7 +36,7 @@ _REACH = 4  # words on either side
 _LONGEST = 44  # characters of a word and a gap
 _ABBREVIATIONS = frozenset(("prof", "dott", "geom"))  # those of titles that are as long as a sentence's last word
 SIGNS = "ʿʾʻʼ"
-"""Of Arabic consonants in Latin letters."""
+"""Initials of Arabic consonants in Latin letters."""
 _INITIAL_LETTERS = 2  # "Yu. Ivanov"
 
 
