@@ -42,7 +42,7 @@ class Detector:
         """Return the findings, and the words of an ASCII text without own tokens, for `language.languages`."""
         found: list[Finding] = []
         seen = views(text)
-        for view in reversed(seen):  # of equal findings the one with its disguise undone stands
+        for view in reversed(seen):  # of equal findings, the deobfuscated one is kept
             in_view: list[Finding] = []
             for finder in self._finders:
                 in_view += finder.find(view, in_view)

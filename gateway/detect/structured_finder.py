@@ -37,9 +37,9 @@ from .text.scanner import Pattern, Scanner
 from .text.view import NormalizedText
 
 _TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "card", "account", "identity", "tax")
-_MORE_TOPICS = ("plate", "patient", "customer", "permit")  # of what only `documents` knows
+_MORE_TOPICS = ("plate", "patient", "customer", "permit")  # topics of `documents` only
 # Where letters and digits meet. "in 2024" and "12 people" are prose: with a space between, the letter is a capital.
-# What begins alike stands together, which costs the scanner less.
+# Patterns with the same start are adjacent, because the scanner is then faster.
 _MIXED = Pattern(
     "[A-Za-z][-.]?[0-9]|[A-Z](?: |·)[0-9]|[0-9](?:[-./]?[A-Za-z]| [A-Z][^A-Za-z])|[a-z]{2} [0-9]{2} [0-9]{4}",
     has_case=True,
@@ -168,7 +168,7 @@ class _Recognizers:
         noted: list[list[int]] = [[] for _ in range(self._besides)]
         postponed: list[tuple[int, int]] = []
         places, last_start = self._places, [-1] * (len(self._places) + self._besides)
-        # One pass over all windows, between which stands what is part of no identifier.
+        # One pass over all windows, with separators that no identifier contains.
         scanned = _BETWEEN.join([text[first:last] for first, last in windows]) if windows else text
         begins = [0, *accumulate(last + 1 - first for first, last in windows[:-1])]
         for end, start, pattern in self._scanner.scan(scanned):

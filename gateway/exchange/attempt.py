@@ -1,4 +1,4 @@
-"""One upstream that is asked for an answer, and what it returned."""
+"""One request to an upstream, and its result."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Attempt:
     repeated: Mapping[str, Any]
     """Fields that are not sent and that the answer repeats."""
     tries: Attempts
-    """Connections of all attempts of the request. Grows while the upstream is asked."""
+    """Connections of all attempts of the request. Grows during the attempt."""
     counts: RestoreCounts
     """Tokens restored in the answer. Grows while the answer is restored."""
 
@@ -50,4 +50,4 @@ class AttemptResult:
     size_bytes: int
     """Size of the answer as the upstream sent it."""
     fault: Fault | None = None
-    """Why the next upstream is asked for a better answer; None if it is not."""
+    """Reason to try the next upstream for a better answer; None to deliver this answer."""

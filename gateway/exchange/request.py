@@ -43,7 +43,7 @@ class Request:
     release_checks: ReleaseChecks | None
     """Checks that the answer must pass before it is released; None without checks."""
     trace: Trace | None
-    """Its trace; None if it is not sampled."""
+    """Trace of the request; None if it is not sampled."""
 
     @property
     def model(self) -> str:

@@ -38,7 +38,7 @@ _LONGEST_PLAIN = 160  # characters without a break; the longest digest in use (S
 _ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_LONGEST_PLAIN},}}")
 _STEPS = re.compile(rf"(?s:.{{,{_LONGEST_PLAIN - 1}}} )*+")  # each to the last space that is near enough
 
-# A word for phones changes how rows of digits are read, wherever in a text it stands: so they are read by themselves.
+# A word for phones anywhere in a text changes how rows of digits are read, so such texts are scanned separately.
 _ROW = re.compile(rf"(?<![0-9])(?:[0-9]+{SEPARATORS}{{1,3}}){{3}}[0-9]")
 
 _NAME_KEY = re.compile(r"(?i)(?:^|[_\W]|(?<=[a-z])(?=N))(?:name|surname|lastname|firstname|fullname)$")
@@ -57,7 +57,7 @@ class Inspection(NamedTuple):  # a named tuple: made for every request, and four
     found: Mapping[tuple[EntityType, str], int]
     """Findings by entity type and rule, every occurrence counted."""
     languages: frozenset[str]
-    """Of its prose, as `detect.language` names them."""
+    """Languages of the prose, as in `detect.language`."""
     obstacles: frozenset[Obstacle]
     looked_by: tuple[str, ...] = ()
     """Names of the slow finders that looked as well: see `model_finders`."""
@@ -115,7 +115,7 @@ class Inspector:
 
     @property
     def prose(self) -> dict[str, list[Finding]]:
-        """Every text with words in it, once, in order, with what is known in it."""
+        """Every text with words, once, in order, with its findings."""
         texts = {leaf.text: self.findings(leaf) for leaf in self.leaves.texts}
         return {text: found for text, found in texts.items() if text not in ORDINARY and _NAME_PART.search(text)}
 
@@ -146,7 +146,7 @@ class Inspector:
         return (finding for findings in (*self._found.values(), *self._people.values()) for finding in findings)
 
     def _inspect_many(self, leaves: JsonTexts) -> None:
-        """Find what is in numbers and keys, of which a body may hold hundreds of thousands."""
+        """Find identifiers in numbers and keys, of which a body may contain hundreds of thousands."""
         if leaves.numbers:
             numbers = dict.fromkeys(leaf.text for leaf in leaves.numbers)
             suspects = set(self.finder.suspects(numbers))

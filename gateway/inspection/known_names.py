@@ -71,9 +71,9 @@ class _Part:
     letters: set[str] = field(default_factory=set)
     """First letters of the other parts of the names that contain it."""
     forms: frozenset[str] = frozenset()
-    """As of a listed name; made when they are first needed."""
+    """Keys of the name as a listed name; computed on first use."""
     own_forms: frozenset[str] = frozenset()
-    """As of a word in a text; likewise."""
+    """Keys of the name as a word of a text; computed on first use."""
     keys: frozenset[str] = frozenset()
     """Likewise."""
     beginnings: frozenset[str] = frozenset()

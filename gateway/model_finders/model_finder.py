@@ -10,7 +10,7 @@ from ..domain.entities import EntityType
 from ..inspection.inspector import Inspection
 
 OF_THE_REQUEST = frozenset({"deadline", "too-long"})
-"""Causes for which the request gave the reason, and the finder may be well."""
+"""Causes that depend on the request only; the finder itself may work."""
 
 
 class ModelFinderFailed(Exception):
@@ -18,11 +18,11 @@ class ModelFinderFailed(Exception):
 
 
 class ModelFinder(Protocol):
-    """One of them."""
+    """A finder that calls a model."""
 
     @property
     def name(self) -> str:
-        """Its name in audit records."""
+        """Name in audit records."""
 
     @property
     def rule(self) -> str:

@@ -1,4 +1,4 @@
-"""A site's own model, asked in a thread of its own, one request after another.
+"""Model finder that runs a site's own name model in its own thread, one request at a time.
 
     model, = load_models(settings.detect)
     await model.find(["Dear Ola Nordmann"], tenant="retail")     # {"Dear Ola Nordmann": [Finding(5, 17, ...)]}

@@ -1,4 +1,4 @@
-"""The policy table, compiled at start: one look-up tells what policy says to a tenant on a route. Pure.
+"""Policy table, compiled at start: one look-up returns the permissions of a tenant on a route. Pure.
 
 policy = Policy.compile(settings.policy, settings.routes)
 permissions = policy.of("retail", "assistant")
@@ -35,7 +35,7 @@ class Permissions:
     has_cloud: bool
     """The route names one; otherwise every action is `block` or `allow`."""
     clouds: frozenset[str]
-    """Those of the route that are under a law which policy allows."""
+    """Clouds of the route in a jurisdiction that policy allows."""
 
     def action_for(self, entity_type: EntityType, rule: str) -> Action:
         """Return the action for a finding of this entity type by this rule."""

@@ -123,7 +123,7 @@ class Meter:
         return returns_due
 
     def shut(self, amount: int, *, free_at: float, until: float) -> None:
-        """Note that the store refused `amount`; it is not asked for as much again before `until`."""
+        """Note that the store refused `amount`; the same amount is not requested again before `until`."""
         self._refused_amount, self._refused_until, self.free_at = amount, until, free_at
 
     def is_refused(self, amount: int, now: float) -> bool:

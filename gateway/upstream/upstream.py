@@ -60,7 +60,7 @@ _CONTEXT_WORDS = (b"context length", b"context_length", b"max_model_len", b"maxi
 _OVERLOADED = frozenset({"status-429", "status-503"})
 _BUSY_S = 1.0  # pause of an overloaded server without `retry-after`
 _MAX_BUSY_S = 60.0  # upper bound, in case of a wrong clock at the server
-# The request did not arrive or was not accepted, so another server may be asked without doubling the load.
+# The request did not arrive or was not accepted, so another server may be tried without doubling the load.
 _NOT_SENT = frozenset({"connect", "tls", "full"})
 # Failures after the client's whole timeout; no other server is tried.
 _TOO_LATE = frozenset({"timeout", "deadline"})

@@ -51,7 +51,7 @@ _WINDOW = 24  # words; a passage in another language is at least a sentence
 _FOREIGN_HITS = 4  # everyday words that the text's own language has not
 _OWN_LETTERS = 6  # of another language: a sentence of Polish or Turkish has eight
 _STRANGE_RUN = 20  # consecutive words of an unknown language: the language of that passage is undetermined
-_EMBEDDED = 0.3  # of a text's words may be Latin ones that hardly any language knows: product names, abbreviations
+_EMBEDDED = 0.3  # fraction of words that may be unknown Latin words: product names, abbreviations
 
 # Votes of a text are one string with a character a word, its group's number: counting and searching it is done in C.
 _VOTE_OF = {word: chr(group) for word, group in GROUP_OF.items()}
@@ -68,7 +68,7 @@ _MOST_ADVANTAGE = max(EXPECTED.values())
 _NO_LETTER = re.compile(f"[^{''.join(LETTER_BALLOTS)}]+")
 # Bytes of words as an `l` for those that begin a Latin one: all before the lead byte of Greek.
 _LEADS = bytes(32 if byte == 32 else 108 if byte < 0xCE else 120 for byte in range(256))
-_ALONE = {"cyrillic": "ru", "arabic": "ar"}  # what a few words in a script are taken for when no table knows them
+_ALONE = {"cyrillic": "ru", "arabic": "ar"}  # assumed language of a few unknown words in a script
 _FEW_WORDS = 4
 
 _ASCII = bytes(range(128))

@@ -179,7 +179,7 @@ def _given(text: str, at: int, cue: Cue) -> Name | None:
         return name
     if _is_called(text, at, name.end):
         return name
-    # "Kowalska Anna": the surname stands first, within a sentence or with a surname's ending.
+    # "Kowalska Anna": the surname is first, within a sentence or with a surname's ending.
     if before is None or not before[1][0].isupper() or is_non_name(before[1], before[1].lower()) or len(before[1]) < 3:
         return None
     if ends_like_surname(before[1]) or _LINE_START.search(text, max(0, before[0] - 6), before[0]) is None:

@@ -116,7 +116,7 @@ def name_at(text: str, position: int, *, may_be_lower: bool = False, most: int =
         most: words of such a name.
     """
     if may_be_lower and (word := _LOWER_WORD.match(text, position)) is not None and word[0] in _NEVER_FIRST:
-        return None  # most often; the rest of this says the same
+        return None  # the most frequent case; the rest gives the same result
     words = _words_at(text, position)
     first = next(words, None)
     if first is None or (len(first.text) == 1 and text[first.end : first.end + 1] == "_"):  # `E_MAIL`

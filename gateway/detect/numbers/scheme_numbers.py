@@ -188,7 +188,7 @@ class NumberFinder:
             if total in by_length and (total >= _FEWEST_OF_NO_AMOUNT or tuple(lengths) in self._shapes):
                 yield 0, len(lengths) - 1, by_length[total], tuple(lengths) not in self._shapes
             return
-        # No word is near where the run goes on for long on either side.
+        # No word is near if the run is long on both sides.
         apart_from, apart_to = 0, len(lengths) if is_silent else 0
         if not is_silent and run.ends[-1] - run.starts[0] > FARTHEST_BEFORE + FARTHEST_AFTER:
             apart_from = bisect_left(run.starts, run.starts[0] + FARTHEST_BEFORE)

@@ -85,7 +85,7 @@ class PhoneFinder:
             last_start = ends[end - 1] - _FEWEST_BY_WORD
             if last_start < starts[begin]:
                 continue
-            # No word is near where the run goes on for long on either side.
+            # No word is near if the run is long on both sides.
             is_apart = starts[begin] >= starts[0] + FARTHEST_BEFORE and ends[end - 1] <= ends[-1] - FARTHEST_AFTER
             is_unsaid = end - begin > 2 and (is_apart or not context.may_have_topic(self._phone))
             is_even = is_unsaid and len(set(run.gaps[begin : end - 1])) == 1

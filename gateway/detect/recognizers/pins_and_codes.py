@@ -119,7 +119,7 @@ _BEFORE = re.compile(
 )
 _REACH = 48  # characters before a name
 _HEAD = re.compile(rf"(?:.{{0,20}}[ _])?(?:{'|'.join((*_WORDS, *_NAMES))})", re.IGNORECASE)
-# What a word goes on to is another thing's: "1024 is the pin count".
+# A following word changes the meaning: "1024 is the pin count".
 _WORD = re.compile(
     rf"(?<!\w)(?:{'|'.join(_WORDS)})(?![\w-]|[ ](?!(?:for|of|to|on|and|please|now|für|und|bitte|thanks)(?!\w))[a-z])",
     re.IGNORECASE,

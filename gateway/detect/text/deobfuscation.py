@@ -1,7 +1,7 @@
 """Undoes disguises of identifiers, whether intended or caused by copy and paste.
 
     plain(NormalizedText("\\uff14\\uff11\\uff11\\uff11")).text                # "4111"
-    [view.text for view in views("anna%2540example.com")]    # as it stands, and "anna@example.com"
+    [view.text for view in views("anna%2540example.com")]    # unchanged, and "anna@example.com"
 
 `plain` applies to every text: digits of any script, full-width and mathematical letters, odd spaces and dashes become
 ASCII, and invisible characters are removed. It loses no information, so its input is not scanned as well. Escapes,

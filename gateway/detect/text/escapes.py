@@ -26,9 +26,9 @@ class Undoing:
 
     name: str
     gates: Sequence[Pattern]
-    """One of them is found in every text in which `edits` would change something."""
+    """Strings, of which every text that `edits` would change contains at least one."""
     edits: Callable[[str], list[Edit]]
-    """What to put where; sorted, none overlapping."""
+    """Edits, sorted, without overlaps."""
 
 
 # RFC 3986 2.1, and RFC 2045 6.7: bytes in hexadecimal.

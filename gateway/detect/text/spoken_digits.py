@@ -58,7 +58,7 @@ def _gate(words: dict[str, str]) -> Pattern:
 
 
 GATES = [_gate(words) for words in _LANGUAGES]
-"""One of them is found in every text in which `edits` would change something."""
+"""Strings, of which every text that `edits` would change contains at least one."""
 
 
 def edits(text: str) -> list[Edit]:

@@ -38,9 +38,9 @@ class NormalizedText:
 
     text: str
     _origin: NormalizedText | None = field(default=None, repr=False)
-    """What this view was made of; None for the text as it was written, or one of equal length."""
+    """View from which this view was made; None for the original text or one of equal length."""
     _places: Sequence[int] = field(default=(), repr=False)
-    """Where pieces of `text` begin, sorted; kept and replaced ones in turn."""
+    """Offsets of the parts of `text`, sorted; kept and replaced parts alternate."""
     _spans: Sequence[tuple[int, int, bool]] = field(default=(), repr=False)
     """For each piece its span in the origin, and whether it was replaced."""
 

@@ -40,7 +40,7 @@ class Number:
     """Country and name, such as `PL_PESEL`."""
     entity_type: EntityType
     forms: str
-    """How its issuer writes it, digits as 9; several, separated by `|`. Bare digits count as well."""
+    """Notations of the issuer, with digits as 9, separated by `|`. Bare digits count as well."""
     check: Check
     needs: Needs = Needs.NOTHING
     near: tuple[str, ...] = ("@identity",)
@@ -48,7 +48,7 @@ class Number:
 
     @property
     def lengths(self) -> frozenset[int]:
-        """How many digits it has."""
+        """Number of digits."""
         return frozenset(form.count("9") for form in self.forms.split("|"))
 
     @property

@@ -29,7 +29,7 @@ import urllib.parse
 
 TIMEOUT_S = 60.0
 PROMPT = "Please answer with one word: ready"
-NO_BANK = "00000000"  # German bank codes begin with 1 to 8, so an account there is nobody's
+NO_BANK = "00000000"  # German bank codes begin with 1 to 8, so no account has this code
 
 Row = typing.Dict[str, typing.Any]  # noqa: UP006 - nodes may have Python 3.8
 

@@ -44,7 +44,7 @@ def is_common(word: str) -> bool:
     """Return whether a word alone is too common to be a name; in Cyrillic, in any of its cases."""
     lowered = word.casefold().replace("ё", "е")
     if is_arabic(lowered) and not _SHAPED.fullmatch(lowered):
-        return True  # without capitals nothing tells a name from a word
+        return True  # without capitals, names and words cannot be distinguished
     if lowered in _COMMON or lowered.removesuffix("s") in _WITH_S or lowered in NON_NAMES or is_common_word(lowered):
         return True
     return "\u0400" <= lowered[:1] <= "\u052f" and not _COMMON_STEMS.isdisjoint(stems(lowered))

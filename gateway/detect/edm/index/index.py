@@ -300,7 +300,7 @@ def _header(path: Path, line: bytes, key: bytes) -> dict[str, Any]:
     mac = header.pop("mac", "")
     if not isinstance(mac, str) or not hmac.compare_digest(mac, _mac(key, header)):
         raise _refused(path, "expected an index that was built with this key, got another key or a damaged header")
-    if line != _line({**header, "mac": mac}):  # JSON says the same in many ways, and we write one
+    if line != _line({**header, "mac": mac}):  # JSON has many equal forms; only the canonical one is valid
         raise _refused(path, "expected a header as it is written, got a damaged one")
     return header
 

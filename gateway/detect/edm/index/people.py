@@ -205,7 +205,7 @@ def _with_joined(words: Sequence[str]) -> list[str]:
     found = list(words)
     for word in words:
         if match := _SERVANT_PREFIX.match(word):
-            found.append(word[match.end() :])  # noqa: PERF401 - a walrus in a comprehension says less
+            found.append(word[match.end() :])  # noqa: PERF401 - a walrus in a comprehension is less readable
     found += [first + second for first, second in pairwise(words) if first in SERVANT]
     return [word for word in found if word not in SERVANT or len(found) == 1]
 

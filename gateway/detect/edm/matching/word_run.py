@@ -143,7 +143,7 @@ def run_at(text: str, start: int, end: int) -> WordRun:
     while len(tokens) <= _REACH:
         first = tokens[0]
         pieces = text[max(0, first.start - _LONGEST) : first.start].rsplit(" ", 2)
-        if len(pieces) == 3 and not pieces[2] and pieces[1].isalnum():  # most words; the pattern says the same
+        if len(pieces) == 3 and not pieces[2] and pieces[1].isalnum():  # most words; the pattern gives the same result
             first.gap = " "
             tokens.insert(0, Token(first.start - 1 - len(pieces[1]), first.start - 1, pieces[1], ""))
             continue
