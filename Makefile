@@ -56,10 +56,10 @@ $(TEST_PACKAGES_READY):
 test-fast: $(VENV)/.ready $(TEST_PACKAGES_READY)
 	$(BIN)/pytest -m "not lab" -n 2 -q
 
-# Only these files, because collecting all tests takes 12 s. Sorted, because the files of tests/end_to_end are in order;
-# parts of the lab first, because the site of tests/end_to_end keeps its pool running until the end.
+# Only these files, because collecting all tests takes 12 s. All share one lab: first tests of parts of the lab on
+# unconfigured nodes, then tests/end_to_end on the provisioned site in the order of its files, then the checks.
 FOUND_LAB_FILES = $(sort $(shell grep -rl --include='test_*.py' 'pytest\.mark\.lab\b' tests))
-LAB_FILES = $(filter tests/engine/%,$(FOUND_LAB_FILES)) $(filter-out tests/engine/%,$(FOUND_LAB_FILES))
+LAB_FILES = $(filter tests/engine/lab/%,$(FOUND_LAB_FILES)) $(filter-out tests/engine/lab/%,$(FOUND_LAB_FILES))
 
 test-lab: $(VENV)/.ready
 	$(BIN)/pytest -m lab -q $(LAB_FILES)

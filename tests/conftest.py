@@ -8,15 +8,23 @@
 - Python caches compiled files also where a container image disables it, because tests start sovctl many hundred times.
 """
 
+from __future__ import annotations
+
 import gc
 import os
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
 
 from examples import IS_COMPLETE
+
+if TYPE_CHECKING:
+    from lab_site import SharedLab
 
 settings.register_profile("sample", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("complete", deadline=None, derandomize=True, max_examples=100)
@@ -36,3 +44,15 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session")
+def shared_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedLab]:
+    """Yield the lab of all lab tests; it starts when a test file requests a state, and is removed at the end."""
+    from lab_site import SharedLab  # only lab tests need it
+
+    lab = SharedLab(tmp_path_factory.mktemp("lab"))
+    try:
+        yield lab
+    finally:
+        lab.down()

@@ -1,4 +1,4 @@
-"""One lab for all files of this folder, planned and applied once by the real commands.
+"""The site for all files of this folder.
 
 The files are numbered because they share that site: first a new site, then changes to it, and last failures of a pool
 or a node. Every test leaves the site in the desired state.
@@ -6,18 +6,11 @@ or a node. Every test leaves the site in the desired state.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from lab_site import LabSite
+from lab_site import LabSite, SharedLab
 
 
-@pytest.fixture(scope="session")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabSite]:
-    """The site, fresh; a crashed lab of an earlier run is cleaned first."""
-    made = LabSite(tmp_path_factory.mktemp("lab") / "site")
-    try:
-        made.make()
-        yield made
-    finally:
-        made.down()
+@pytest.fixture(scope="module")
+def site(shared_lab: SharedLab) -> LabSite:
+    """Return the site, planned and applied on the shared lab."""
+    return shared_lab.site()

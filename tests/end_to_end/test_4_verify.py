@@ -1,4 +1,7 @@
-"""Verify: all checks pass on a whole site, a broken part FAILs by name, an unmeasured one is UNKNOWN."""
+"""Verify: a fault fails exactly its checks, and a node that cannot be measured is UNKNOWN.
+
+Every check on every node: tests/engine/checks/test_check_lab.py.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_site import NAME, LabSite
+from lab_site import NAME, NOWHERE, LabSite, move
 
-from sovctl.engine.checks.registry import CHECKS
 from sovctl.engine.lab.hardware.faults import fault_named
 from sovctl.support.errors import ExitCode
 
 pytestmark = pytest.mark.lab
-
-NOWHERE = "10.77.0.99"
-"""An address of the lab's network that no machine has."""
-
-
-def test_every_check_passes_on_a_whole_site(site: LabSite) -> None:
-    found = site.run_json("verify", str(site.file))
-    assert _blocking(found) == {}
-    assert {result["check_id"] for result in found["results"]} == {check.id for check in CHECKS}
-    assert all(result["simulated"] is True for result in found["results"])
 
 
 def test_a_link_that_goes_down_fails_exactly_the_nvlink_checks(site: LabSite) -> None:
@@ -33,40 +25,31 @@ def test_a_link_that_goes_down_fails_exactly_the_nvlink_checks(site: LabSite) ->
         site.succeed("lab", "fault", "n1", "--clear", "--name", NAME)
     assert _blocking(found) == fault_named("nvlink-down").expects
     assert {check.partition(".")[0] for check in _blocking(found)} == {"nvlink"}
-    again = site.run_json("verify", str(site.file), "--node", "n1", "--check", "nvlink.*")
-    assert set(again["counts"]) == {"PASS"}
 
 
-def test_a_flushed_ruleset_fails(site: LabSite) -> None:
-    site.on("n2", "sudo nft flush ruleset")
-    try:
-        found = site.run_json(
-            "verify", str(site.file), "--node", "n2", "--check", "perimeter.*", accept=(ExitCode.FAILURE,)
-        )
-    finally:
-        site.on("n2", "sudo nft -f /etc/nftables.conf")
-    assert _blocking(found)["perimeter.default-drop"] == "FAIL"
-    again = site.run_json("verify", str(site.file), "--node", "n2", "--check", "perimeter.*")
-    assert set(again["counts"]) <= {"PASS", "N/A"}
-
-
-def test_an_unreachable_node_is_unknown(site: LabSite, tmp_path: Path) -> None:
+def test_an_unreachable_node_and_a_changed_host_key_are_unknown(site: LabSite, tmp_path: Path) -> None:
+    """No server has the address of n2; n1 has the host key of another node. The third node is measured."""
     state = site.copy_state(tmp_path / "state")
-    with site.variant(lambda values: _move(values, "n2")) as variant:
-        found = site.run_json("verify", str(variant), "--state", str(state), "--node", "n2", accept=(ExitCode.FAILURE,))
-    verdicts = {result["check_id"]: result["verdict"] for result in found["results"]}
-    assert verdicts["perimeter.default-drop"] == "UNKNOWN"
-    assert set(verdicts.values()) <= {"UNKNOWN", "N/A"}
+    swapped = site.swap_host_keys(tmp_path, "n1")
+
+    def change(values: dict[str, Any]) -> None:
+        move(values, "n2", NOWHERE)
+        values["access"].update(known_hosts_file=str(swapped))
+
+    with site.variant(change) as variant:
+        checks = ("--check", "clock.*", "--check", "perimeter.*")
+        found = site.run_json("verify", str(variant), "--state", str(state), *checks, accept=(ExitCode.FAILURE,))
+    results = {(result["target"], result["check_id"]): result for result in found["results"]}
+    assert results["n2", "perimeter.default-drop"]["verdict"] == "UNKNOWN"
+    assert results["n1", "clock.synchronized"]["verdict"] == "UNKNOWN"
+    assert "Host key verification failed" in results["n1", "clock.synchronized"]["reason"]
+    for node in ("n1", "n2"):
+        verdicts = {each["verdict"] for (target, _), each in results.items() if target == node}
+        assert verdicts <= {"UNKNOWN", "N/A"}
+    assert results["s1", "clock.synchronized"]["verdict"] == "PASS"
 
 
 def _blocking(found: dict[str, Any]) -> dict[str, str]:
     return {
         result["check_id"]: result["verdict"] for result in found["results"] if result["verdict"] in ("FAIL", "UNKNOWN")
     }
-
-
-def _move(values: dict[str, Any], name: str) -> None:
-    for group in values["node_groups"]:
-        for node in group["nodes"]:
-            if node["name"] == name:
-                node["address"] = NOWHERE

@@ -1,35 +1,31 @@
-"""What plan and apply refuse, with a clear error and its exit code, and with nothing changed."""
+"""Cases in which plan and apply fail without a change, with an error message and its exit code."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
-from lab_site import Answer, LabSite
+from lab_site import NOWHERE, Answer, LabSite, move
 
 from sovctl.support.errors import ExitCode
 
 pytestmark = pytest.mark.lab
 
-NOWHERE = "10.77.0.99"
-"""An address of the lab's network that no machine has."""
-
 
 def _plan_of(site: LabSite, variant: Path, tmp_path: Path) -> Answer:
-    """A plan of a variant, with a copy of the state."""
+    """Plan a variant of the site, with a copy of the state."""
     state = site.copy_state(tmp_path / "state")
     saved = (state / "plans" / "plan.json").read_bytes()
     done = site.run("plan", str(variant), "--state", str(state))
-    assert (state / "plans" / "plan.json").read_bytes() == saved, "a plan was saved that nobody could make"
+    assert (state / "plans" / "plan.json").read_bytes() == saved, "a plan was saved without an observation"
     assert "Traceback" not in done.stderr
     return done
 
 
 def test_a_plan_names_the_node_that_does_not_answer(site: LabSite, tmp_path: Path) -> None:
-    with site.variant(lambda values: _move(values, "n2", NOWHERE)) as variant:
+    with site.variant(lambda values: move(values, "n2", NOWHERE)) as variant:
         done = _plan_of(site, variant, tmp_path)
     assert done.returncode == ExitCode.UNREACHABLE
     assert f"1 of 3 nodes cannot be observed: n2 ({NOWHERE})" in done.stderr
@@ -46,12 +42,7 @@ def test_a_key_that_nodes_do_not_know_is_refused_by_name(site: LabSite, tmp_path
 
 
 def test_a_node_with_another_host_key_is_not_spoken_to(site: LabSite, tmp_path: Path) -> None:
-    lines = (site.folder / "access" / "known_hosts").read_text().splitlines()
-    keys = [line.split(" ", 1)[1] for line in lines]
-    swapped = tmp_path / "known_hosts"
-    swapped.write_text(
-        "".join(f"{line.split(' ', 1)[0]} {key}\n" for line, key in zip(lines, keys[1:] + keys[:1], strict=True))
-    )
+    swapped = site.swap_host_keys(tmp_path, "n1", "n2", "s1")
     with site.variant(lambda values: values["access"].update(known_hosts_file=str(swapped))) as variant:
         done = _plan_of(site, variant, tmp_path)
     assert done.returncode == ExitCode.UNREACHABLE
@@ -60,7 +51,7 @@ def test_a_node_with_another_host_key_is_not_spoken_to(site: LabSite, tmp_path: 
 
 
 def test_a_plan_that_no_longer_holds_changes_nothing(site: LabSite) -> None:
-    """Two things moved: one the plan names, one it does not. Neither is touched."""
+    """Change two files on nodes, of which the plan contains one; apply changes neither."""
     limits = "/etc/security/limits.d/90-sovctl.conf"
     site.on("n2", f"echo '# by hand' | sudo tee -a {limits} >/dev/null")
     try:
@@ -95,10 +86,3 @@ def test_a_changed_site_description_needs_a_new_plan(site: LabSite) -> None:
         done = site.run("apply", str(site.file), "--yes")
     assert done.returncode == ExitCode.STALE
     assert "site.yaml changed" in done.stderr
-
-
-def _move(values: dict[str, Any], name: str, address: str) -> None:
-    for group in values["node_groups"]:
-        for node in group["nodes"]:
-            if node["name"] == name:
-                node["address"] = address

@@ -24,13 +24,16 @@ OTHER_EXITS = {"sovctl lab fabric -- ibqueryerrors": {ExitCode.OK, ExitCode.FAIL
 
 
 def _lines() -> list[str]:
+    """Return the commands in the order of the pages, without commands that an earlier page shows."""
     assert set(_ORDER) == set(IN_THE_LAB)
-    lines = [line for page in _ORDER for line in typed(PAGES[page]) if line in IN_THE_LAB[page]]
+    lines: list[str] = []
+    for page in _ORDER:
+        lines += [line for line in typed(PAGES[page]) if line in IN_THE_LAB[page] and line not in set(lines)]
     return [line for line in lines if line not in _OF_THE_FIXTURE]
 
 
 def _words(line: str, site: LabSite) -> list[str]:
-    """The arguments of a line, with the lab of these tests and a run that exists."""
+    """Return the arguments of a command, with the name of the test lab and the ID of an existing run."""
     runs = sorted(path.name for path in (site.state / "reports").glob("*") if path.is_dir())
     words = shlex.split(_RUN_ID.sub(runs[-1], line) if runs else line)[1:]
     words = [word.replace("~", str(site.folder)) for word in words]

@@ -1,17 +1,15 @@
-"""Fixtures of the lab: a node's disk for the stand-ins, and a lab of our own that is booted once per run."""
+"""Fixtures of the lab: a node's disk for the stand-ins, and booted nodes without configuration."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lab_site import SharedLab
 from lab_specimens import GPU_NODE, VERSION, Disk, OwnLab
 
 from sovctl.engine.lab.hardware import inventory as hardware
-from sovctl.engine.lab.layout import Lab
-from sovctl.engine.lab.lifecycle import lifecycle
 from sovctl.engine.lab.standins import board
 
 
@@ -41,10 +39,7 @@ def captures() -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def own_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnLab]:
-    """A lab beside any other, booted once; a crashed one of an earlier run is cleaned by the same `up`."""
-    own = OwnLab(Lab("sovtest"), tmp_path_factory.mktemp("lab-site"))
-    own.up()
-    yield own
-    lifecycle.down(own.lab, progress=lambda _: None)
+@pytest.fixture(scope="module")
+def own_lab(shared_lab: SharedLab) -> OwnLab:
+    """Return the shared lab with unconfigured nodes."""
+    return OwnLab(shared_lab.lab, shared_lab.unprovisioned())

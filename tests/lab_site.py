@@ -1,4 +1,8 @@
-"""One site on a real lab, driven by the commands a person types; and what the tests ask of its nodes."""
+"""The lab of a test run, and the site on it, controlled by `sovctl` commands and ssh.
+
+All lab tests share one lab. A test file requests one of its two states: nodes without configuration, or a site that was
+planned and applied. A request for the other state rebuilds the lab.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,9 @@ from sovctl.engine.lab.lifecycle import leak_search as search
 from sovctl.engine.lab.node.shell import ssh_command
 from sovctl.engine.lab.services import chat as client
 
-NAME = "sovsite"
+NAME = "sovtest"
+NOWHERE = "10.77.0.99"
+"""An address of the lab's network that no machine has."""
 GATEWAY, GATEWAY_PORT = "10.77.0.21", 8443
 POOL_UNIT = "sovctl-pool-chat"
 POOL_LIMIT_S = 300.0  # a restart takes 25 s on two quiet cores; the rest is for a machine that does other things too
@@ -29,10 +35,10 @@ COMMAND_LIMIT_S = 900.0  # the first apply takes 110 s on two quiet cores
 POLL_S = 0.3
 
 IBAN, EMAIL = "DE89370400440532013000", "anna.schmidt@example.com"
-"""Specimens: the IBAN that Germany's documentation uses, and an address under a name reserved for examples."""
+"""Sample identifiers: the German example IBAN of the IBAN registry, and an address in a reserved domain (RFC 2606)."""
 SENT = f"Please confirm the transfer to {IBAN} and write to {EMAIL} today."
 
-# Asks the gateway from inside the lab: what to ask and the key's path come in on standard input. Status 0: no answer.
+# Sends a request to the gateway inside the lab. Reads the request from standard input. Status 0: no answer.
 _ASK = """
 import http.client, json, ssl, sys
 job = json.load(sys.stdin)
@@ -51,12 +57,12 @@ Answer = subprocess.CompletedProcess[str]
 
 
 def sovctl_command(*arguments: str) -> list[str]:
-    """The words that run our `sovctl`."""
+    """Return the command line of `sovctl`."""
     return [sys.executable, "-m", "sovctl.cli", *arguments]
 
 
 def wait_for(what: str, condition: Callable[[], bool], *, limit_s: float) -> None:
-    """Return when `condition` holds; fail when it does not in time."""
+    """Wait until `condition` is true; fail after `limit_s` seconds."""
     pause = threading.Event()
     until = time.monotonic() + limit_s
     while not condition():
@@ -64,14 +70,28 @@ def wait_for(what: str, condition: Callable[[], bool], *, limit_s: float) -> Non
         pause.wait(POLL_S)
 
 
+def run(*arguments: str) -> Answer:
+    """Run a `sovctl` command."""
+    return subprocess.run(
+        sovctl_command(*arguments), capture_output=True, text=True, timeout=COMMAND_LIMIT_S, check=False
+    )
+
+
+def succeed(*arguments: str) -> Answer:
+    """Run a `sovctl` command; fail if its exit code is not 0."""
+    done = run(*arguments)
+    assert done.returncode == 0, f"sovctl {' '.join(arguments)} ended with {done.returncode}: {done.stderr}"
+    return done
+
+
 @dataclass
 class LabSite:
-    """A lab of its own, planned and applied once by the commands.
+    """A site on the lab, planned and applied by the commands.
 
     Args:
         folder: of site.yaml.
         first_plan: the signed body of the first plan.
-        applied: what the first apply said.
+        applied: result of the first apply.
     """
 
     folder: Path
@@ -81,71 +101,61 @@ class LabSite:
 
     @property
     def file(self) -> Path:
-        """The site description."""
+        """Path of site.yaml."""
         return self.folder / "site.yaml"
 
     @property
     def state(self) -> Path:
-        """What this controller remembers of the site."""
+        """State folder of the site."""
         return self.folder / ".sovctl"
 
-    def make(self) -> None:
-        """A fresh lab, one plan, one apply."""
-        self.down()
-        self.succeed("lab", "up", "--name", NAME, "--directory", str(self.folder))
+    def provision(self) -> None:
+        """Plan and apply the site."""
         self.succeed("plan", str(self.file))
         self.first_plan = json.loads((self.state / "plans" / "plan.json").read_text())["plan"]
         self.applied = self.run("apply", str(self.file), "--yes")
 
-    def down(self) -> None:
-        """Leave nothing of the lab."""
-        self.succeed("lab", "down", "--name", NAME)
-
     def run(self, *arguments: str) -> Answer:
-        """One `sovctl` to its end."""
-        return subprocess.run(
-            sovctl_command(*arguments), capture_output=True, text=True, timeout=COMMAND_LIMIT_S, check=False
-        )
+        """Run a `sovctl` command."""
+        return run(*arguments)
 
     def succeed(self, *arguments: str) -> Answer:
-        """One `sovctl` that must end with 0."""
-        done = self.run(*arguments)
-        assert done.returncode == 0, f"sovctl {' '.join(arguments)} ended with {done.returncode}: {done.stderr}"
-        return done
+        """Run a `sovctl` command; fail if its exit code is not 0."""
+        return succeed(*arguments)
 
     def run_json(self, *arguments: str, accept: Sequence[int] = (0,)) -> Any:
-        """The one JSON document a `sovctl` prints."""
+        """Return the JSON document that a `sovctl` command prints."""
         done = self.run(*arguments, "--json")
         assert done.returncode in accept, f"sovctl {arguments[0]} ended with {done.returncode}: {done.stderr}"
         return json.loads(done.stdout)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """A `sovctl` that goes on while the test does; for its end, see `ended`."""
+        """Start a `sovctl` command in the background; `ended` waits for it."""
         return subprocess.Popen(sovctl_command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def changes(self) -> dict[str, dict[str, Any]]:
-        """What a plan made now would change, by id; the plan is saved."""
+        """Make a plan, which is saved, and return its changes by id."""
         return {change["id"]: change for change in self.run_json("plan", str(self.file))["changes"]}
 
     def apply(self, *options: str) -> Answer:
-        """Carry out the saved plan; must end with 0."""
+        """Apply the saved plan; fail if the exit code is not 0."""
         return self.succeed("apply", str(self.file), "--yes", *options)
 
     def mend(self) -> None:
-        """Whatever a failed test left: plan, apply, nothing is left."""
+        """Restore the planned state after changes of a test."""
         if self.changes():
             self.apply()
         assert not self.changes()
 
     def on(self, node: str, command: str, *, accept: Sequence[int] = (0,), limit_s: float = 120) -> str:
-        """What a shell command prints on a node, over ssh."""
+        """Run a shell command on a node over ssh, and return its standard output."""
         words = ssh_command(self.lab, node_named(node), [command])
         done = subprocess.run(words, capture_output=True, text=True, timeout=limit_s, check=False)
         assert done.returncode in accept, f"on {node}: {command}: ended with {done.returncode}: {done.stderr}"
         return done.stdout.strip()
 
     def answers(self, node: str) -> bool:
-        """True when a node can be logged in to."""
+        """Return whether an ssh login to a node succeeds."""
         words = ssh_command(self.lab, node_named(node), ["true"])
         return (
             subprocess.run(
@@ -155,17 +165,17 @@ class LabSite:
         )
 
     def journal(self) -> list[dict[str, Any]]:
-        """Events of the newest apply; a last line that is being written is left out."""
+        """Return the events of the newest apply, without an incomplete last line."""
         lines = self.newest_journal().read_text().splitlines(keepends=True)
         return [json.loads(line) for line in lines if line.endswith("\n")]
 
     def newest_journal(self) -> Path:
-        """Where they are."""
+        """Return the path of the newest journal."""
         return max((self.state / "journal").glob("*.jsonl"))
 
     @contextmanager
     def edited(self, change: Callable[[dict[str, Any]], None]) -> Iterator[None]:
-        """site.yaml with a change of values, as it was again afterwards."""
+        """Change values of site.yaml, and restore the file at the end."""
         before = self.file.read_bytes()
         values = yaml.safe_load(before)
         change(values)
@@ -177,7 +187,7 @@ class LabSite:
 
     @contextmanager
     def variant(self, change: Callable[[dict[str, Any]], None]) -> Iterator[Path]:
-        """A site.yaml beside the real one, with a change of values; the real one and its state are not touched."""
+        """Write a changed copy of site.yaml, and remove it at the end. The site and its state do not change."""
         values = yaml.safe_load(self.file.read_text())
         change(values)
         path = self.folder / "variant.yaml"
@@ -187,13 +197,25 @@ class LabSite:
         finally:
             path.unlink()
 
+    def swap_host_keys(self, folder: Path, *nodes: str) -> Path:
+        """Write a known_hosts file in which these nodes have the host key of another node; return its path."""
+        lines = (self.folder / "access" / "known_hosts").read_text().splitlines()
+        keys = dict(line.split(" ", 1) for line in lines)
+        names = list(keys)
+        other = dict(zip(names, names[1:] + names[:1], strict=True))
+        path = folder / "known_hosts"
+        path.write_text(
+            "".join(f"{each} {keys[other[each] if each.split(',')[0] in nodes else each]}\n" for each in names)
+        )
+        return path
+
     def copy_state(self, target: Path) -> Path:
-        """The state somewhere else, to be damaged."""
+        """Copy the state folder, so that a test can damage the copy."""
         shutil.copytree(self.state, target, symlinks=True)
         return target
 
     def chat(self, model: str, text: str, *, stream: bool) -> dict[str, str]:
-        """One user message by the openai client: {"text", "route"}."""
+        """Send one user message with the openai client; return {"text", "route"}."""
         return client.chat(
             NAME,
             base_url=f"https://{GATEWAY}:{GATEWAY_PORT}/v1",
@@ -205,12 +227,12 @@ class LabSite:
         )
 
     def post(self, model: str, content: Any) -> tuple[int, str, dict[str, Any]]:
-        """One chat with any content: status, route, body; status 0 when nobody answered."""
+        """Send one chat with any content; return status, route and body. Status 0: no answer."""
         body = {"model": model, "messages": [{"role": "user", "content": content}], "max_tokens": 160}
         return self._ask("POST", "/v1/chat/completions", body)
 
     def gateway_is_ready(self) -> bool:
-        """What the gateway says of itself; False when it says nothing."""
+        """Return whether /readyz of the gateway returns 200."""
         return self._ask("GET", "/readyz", None)[0] == 200
 
     def _ask(self, method: str, path: str, body: Any) -> tuple[int, str, dict[str, Any]]:
@@ -231,23 +253,23 @@ class LabSite:
             timeout=180,
             check=False,
         )
-        assert done.returncode == 0, f"the question could not be asked: {done.stderr.strip().splitlines()[-1:]}"
+        assert done.returncode == 0, f"the request could not be sent: {done.stderr.strip().splitlines()[-1:]}"
         status, route, answer = json.loads(done.stdout)
         return status, route, answer
 
     def captured(self) -> list[dict[str, Any]]:
-        """All that reached the host outside."""
+        """Return the requests that the host outside received."""
         found: list[dict[str, Any]] = self.run_json("lab", "capture", "--name", NAME)
         return found
 
     def searched(self, values: Sequence[str]) -> list[search.Place]:
-        """Every place where raw values could have been left, searched for them."""
+        """Search the controller and all nodes for values."""
         return [*search.search_controller(NAME, self.folder, values), *search.search_nodes(NAME, values)]
 
     def wait_for_pool(self) -> None:
-        """Return when the pool completes a prompt: the probe's own question, counted nowhere.
+        """Wait until the pool completes the prompt of the probe.
 
-        It waits on the node: to log in for every question takes the CPU that the pool would start with.
+        The probe waits on the node, because a login for each attempt would use CPU time that the pool needs to start.
         """
         probe = "/usr/local/lib/sovctl/probe --config /etc/sovctl/pools/chat.probe.json"
         command = f"sudo {probe} --unit {POOL_UNIT} --wait {POOL_LIMIT_S:.0f}"
@@ -255,19 +277,68 @@ class LabSite:
         assert json.loads(said)["ok"], f"expected the pool to answer within {POOL_LIMIT_S:.0f} s: {said}"
 
     def processes(self, node: str) -> set[int]:
-        """Numbers of all processes of a node, as the node counts."""
+        """Return the PIDs of all processes of a node, in its PID namespace."""
         return {int(word) for word in self.on(node, "ps -e -o pid=").split()}
 
     def workers(self) -> list[int]:
-        """Processes of the pool's ranks on n1, as the node counts; sorted."""
+        """Return the PIDs of the pool's workers on n1, sorted."""
         return sorted(int(word) for word in self.on("n1", "pgrep -f '^VLLM::Worker' || true").split())
 
     def unit(self, node: str, unit: str, name: str) -> str:
-        """One property of a systemd unit."""
+        """Return a property of a systemd unit."""
         return self.on(node, f"systemctl show --property {name} --value {unit}")
 
 
+def move(values: dict[str, Any], name: str, address: str) -> None:
+    """Change the address of a node in the values of a site.yaml."""
+    for group in values["node_groups"]:
+        for node in group["nodes"]:
+            if node["name"] == name:
+                node["address"] = address
+
+
 def ended(process: subprocess.Popen[str], *, limit_s: float = COMMAND_LIMIT_S) -> tuple[int, str]:
-    """Exit code and words of a `sovctl` that was started."""
+    """Wait for a started `sovctl` command; return its exit code and output."""
     said, _ = process.communicate(timeout=limit_s)
     return process.returncode, said
+
+
+class SharedLab:
+    """The lab of a test run. It is rebuilt only if a test file requests its other state.
+
+    Args:
+        folder: for the folders that `sovctl lab up` writes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.lab = Lab(NAME)
+        self._folder = folder
+        self._builds = 0
+        self._unprovisioned: Path | None = None
+        self._site: LabSite | None = None
+
+    def unprovisioned(self) -> Path:
+        """Return the folder that `up` wrote, of a lab whose nodes have no configuration of a site."""
+        if self._unprovisioned is None:
+            self._unprovisioned = self._rebuild()
+        return self._unprovisioned
+
+    def site(self) -> LabSite:
+        """Return the site of a lab that was planned and applied."""
+        if self._site is None:
+            site = LabSite(self._rebuild())
+            site.provision()
+            self._site = site
+        return self._site
+
+    def down(self) -> None:
+        """Remove the lab, also one of an earlier run that crashed."""
+        self._site = self._unprovisioned = None
+        succeed("lab", "down", "--name", NAME)
+
+    def _rebuild(self) -> Path:
+        self.down()
+        self._builds += 1
+        directory = self._folder / f"site-{self._builds}"
+        succeed("lab", "up", "--name", NAME, "--directory", str(directory))
+        return directory
