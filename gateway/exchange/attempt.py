@@ -13,6 +13,8 @@ from .planned import Planned
 from .request import Request
 from .value import value
 
+_THREAD_THRESHOLD_BYTES = 64 << 10  # below, the work takes less time than a switch to a thread and back
+
 
 @value
 class Attempt:
@@ -51,3 +53,8 @@ class AttemptResult:
     """Size of the answer as the upstream sent it."""
     fault: Fault | None = None
     """Reason to try the next upstream for a better answer; None to deliver this answer."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the answer is judged in a thread, so that the event loop serves other requests."""
+        return self.size_bytes > _THREAD_THRESHOLD_BYTES

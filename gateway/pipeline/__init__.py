@@ -1,1 +1,1 @@
-"""The stages of one request, in order: admission, planning, sending, delivery."""
+"""The stages of one request, in order: admission, planning, preparation, sending, delivery."""

@@ -30,8 +30,6 @@ from .answer_record import ANSWERED, HANDED_OVER, AnswerRecorder
 from .answer_stream import AnswerStream
 from .charge import Charge
 
-_THREAD_THRESHOLD_BYTES = 64 << 10  # checks of larger answers run in a thread, so that others are served
-
 
 class Delivery:
     """Delivers answers, and writes their last audit record.
@@ -98,7 +96,7 @@ class Delivery:
         if checks is not None:
             try:
                 with span(request.trace, "release") as traced:
-                    if result.size_bytes > _THREAD_THRESHOLD_BYTES:
+                    if result.is_large:
                         await asyncio.to_thread(release_whole, checks, surface, result.answer)
                     else:
                         release_whole(checks, surface, result.answer)

@@ -21,8 +21,6 @@ from ..routing.deprioritized import DeprioritizedUpstreams
 from ..settings import Fault
 from ..telemetry.metrics import Metrics
 
-_THREAD_THRESHOLD_BYTES = 64 << 10  # larger answers are judged in a thread, so that others are served
-
 
 @dataclass(frozen=True)
 class Escalation:
@@ -42,7 +40,7 @@ class Escalation:
 
     async def judge(self, result: AttemptResult) -> AttemptResult:
         """Return the result with the fault of its answer."""
-        if result.size_bytes > _THREAD_THRESHOLD_BYTES:
+        if result.is_large:
             fault = await asyncio.to_thread(self._fault, result)
         else:
             fault = self._fault(result)

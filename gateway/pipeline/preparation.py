@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import hmac
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -46,9 +47,10 @@ class AttemptPreparer:
         self._salt = lru_cache(maxsize=_SALTS)(partial(cache_salt, salt_key))
 
     async def prepare(self, progress: Progress, upstream: Upstream) -> AnswerRecorder | None:
-        """Return the recorder of the next attempt: its audit record and its token values are durable.
+        """Return the recorder of the next attempt, whose audit record and token values are durable.
 
-        None if no quota is left for another upstream.
+        Returns:
+            None if no quota is left for another upstream.
 
         Raises:
             NotTokenized: the request must not be sent to this upstream.
@@ -78,9 +80,16 @@ class AttemptPreparer:
                 if draft is not None:
                     draft.cancel()
                 return None
-            conversations = progress.conversations
             attempt = Attempt(
-                planned, request, upstream.name, data, conversations, issued, repeated, progress.tries, RestoreCounts()
+                planned,
+                request,
+                upstream.name,
+                data,
+                progress.conversations,
+                issued,
+                repeated,
+                progress.tries,
+                RestoreCounts(),
             )
             recorder = progress.recorder = self._delivery.recorder(attempt, progress.recorder)
             with span(request.trace, "audit"):
@@ -93,17 +102,7 @@ class AttemptPreparer:
             outgoing = await self._tokenizer.stored(planned.inspected, upstream, draft)
             if outgoing is not draft.outgoing:
                 data, issued = outgoing
-                recorder.attempt = Attempt(
-                    planned,
-                    request,
-                    upstream.name,
-                    data,
-                    conversations,
-                    issued,
-                    repeated,
-                    attempt.tries,
-                    attempt.counts,
-                )
+                recorder.attempt = replace(attempt, body=data, issued=issued)
         return recorder
 
     async def _is_admitted_again(self, progress: Progress, upstream: str) -> bool:

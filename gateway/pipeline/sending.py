@@ -2,8 +2,8 @@
 
     reply = await sender.send(planned)
 
-A cloud gets the body with tokens; a pool gets the original text. Before a body is sent, the audit record and the token
-values are durable. If no upstream answers, the refusal that fits the last failure is recorded and raised.
+`AttemptPreparer` writes the audit record and stores the token values before a body is sent. If no upstream answers, the
+refusal that fits the last failure is recorded and raised.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..exchange.planned import Planned
 from ..exchange.request import Request
 from ..policy.decision import Reason
 from ..quota.need import NOTHING
-from ..settings import UpstreamKind
+from ..settings import Fault, UpstreamKind
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import TRACEPARENT, Timed, span
@@ -112,7 +112,7 @@ class UpstreamSender:
             raise
 
     async def _ask_in_order(self, progress: Progress) -> Reply:
-        planned, charge, reasons = progress.planned, progress.charge, progress.reasons
+        planned, charge = progress.planned, progress.charge
         request = planned.request
         failure: UpstreamFailed | UpstreamRejected | None = None
         faulty: AttemptResult | None = None
@@ -122,7 +122,7 @@ class UpstreamSender:
             try:
                 recorder = await self._preparer.prepare(progress, upstream)
             except NotTokenized as error:
-                reasons.append(error.reason)
+                progress.reasons.append(error.reason)
                 continue
             if recorder is None:
                 continue
@@ -141,41 +141,52 @@ class UpstreamSender:
                 if answer.fault is None:
                     return await self._deliver(progress, answer)
                 faulty = answer
-                charge.commit()
-                charge.usage = None
-                reasons.append(f"{answer.fault}:{name}")
-                progress.tries.end_last(answer.fault)
+                self._note_fault(progress, answer.fault, name)
             except UpstreamRejected as error:
-                failure, charge.usage = error, NOTHING
-                reasons.append(f"{error}:{name}")
+                failure = error
+                self._note_rejection(progress, error, name)
                 if error.why.is_everywhere:
                     break
-                if error.why is Rejection.FIREWALL:
-                    self._metrics.upstream_failures.add(name, error.why.value)
-                    log.event("upstream blocked", level=30, upstream=name, request_id=request.request_id)
             except UpstreamFailed as error:
                 if failure is None or not error.refusal:  # the client gets the failure that may pass, if there is one
                     failure = error
-                if error.used_nothing:
-                    charge.usage = NOTHING
-                reasons.append(f"{error.cause}:{name}")
-                self._metrics.upstream_failures.add(name, error.cause)
-                self._escalation.failed(recorder.attempt, error)
+                self._note_failure(progress, error, recorder.attempt)
                 if error.cause == "deadline":
                     break
-                log.event(
-                    "upstream failed",
-                    level=40 if error.refusal else 30,
-                    upstream=name,
-                    cause=error.cause,
-                    refusal=error.refusal or None,
-                    request_id=request.request_id,
-                )
         if faulty is not None:
             progress.recorder = self._delivery.recorder(faulty.attempt, progress.recorder)
             with contextlib.suppress(UpstreamFailed):
                 return await self._deliver(progress, faulty)
         raise await self._failed(progress, failure, has_left=has_left)
+
+    def _note_fault(self, progress: Progress, fault: Fault, upstream: str) -> None:
+        progress.charge.commit()
+        progress.charge.usage = None
+        progress.reasons.append(f"{fault}:{upstream}")
+        progress.tries.end_last(fault)
+
+    def _note_rejection(self, progress: Progress, error: UpstreamRejected, upstream: str) -> None:
+        progress.charge.usage = NOTHING
+        progress.reasons.append(f"{error}:{upstream}")
+        if error.why is Rejection.FIREWALL:
+            self._metrics.upstream_failures.add(upstream, error.why.value)
+            log.event("upstream blocked", level=30, upstream=upstream, request_id=progress.planned.request.request_id)
+
+    def _note_failure(self, progress: Progress, error: UpstreamFailed, attempt: Attempt) -> None:
+        if error.used_nothing:
+            progress.charge.usage = NOTHING
+        progress.reasons.append(f"{error.cause}:{attempt.upstream}")
+        self._metrics.upstream_failures.add(attempt.upstream, error.cause)
+        self._escalation.failed(attempt, error)
+        if error.cause != "deadline":
+            log.event(
+                "upstream failed",
+                level=40 if error.refusal else 30,
+                upstream=attempt.upstream,
+                cause=error.cause,
+                refusal=error.refusal or None,
+                request_id=attempt.request.request_id,
+            )
 
     async def _failed(
         self, progress: Progress, failure: UpstreamFailed | UpstreamRejected | None, *, has_left: bool

@@ -4,7 +4,7 @@
     2  admission      quota                                 raises Refused
     3  planning       identifiers, policy, upstreams        raises Refused
     4  tokenization   tokens, scan of the outgoing body     raises NotTokenized: the request stays on-prem
-    5  sending        audit record and vault, both durable  raises Refused: nothing is sent
+    5  preparation    audit record and vault, both durable  raises Refused: nothing is sent
     6  sending        upstreams of the plan, in order
     7  delivery       restored answer, audit record         the client does not get the end without a durable record
 
