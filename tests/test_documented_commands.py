@@ -15,7 +15,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 import pytest
-import warm_sovctl
+import warm_processes
 import yaml
 from documented_commands import IN_THE_LAB, PAGES, ROOT, typed
 from waiting import until
@@ -43,7 +43,7 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     if words[0] == "gateway" and words[1] in ("keys", "vault") and "--config" not in words:
         words += ["--config", "mine/gateway.yaml"]  # the default is /etc/sovctl/gateway.yaml
     environ = {**os.environ, "HOME": str(folder), "PYTHONPATH": str(ROOT)}
-    return warm_sovctl.run(*words, cwd=folder, env=environ, answers=ANSWERS.get(command, ""), timeout_s=TIMEOUT_S)
+    return warm_processes.sovctl(*words, cwd=folder, env=environ, answers=ANSWERS.get(command, ""), timeout_s=TIMEOUT_S)
 
 
 def _bank(folder: Path) -> None:

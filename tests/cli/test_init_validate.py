@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import warm_sovctl
+import warm_processes
 
 from sovctl.engine.validation.presets import names
 
@@ -17,7 +17,7 @@ SOVCTL = str(Path(sys.executable).parent / "sovctl")
 
 
 def _run(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    return warm_sovctl.run(*words, cwd=folder, env=os.environ, timeout_s=60)
+    return warm_processes.sovctl(*words, cwd=folder, env=os.environ, timeout_s=60)
 
 
 def test_a_site_is_made_and_found_valid(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import warm_sovctl
+import warm_processes
 from evidence_specimens import everywhere, fill, made
 
 from sovctl.engine.site.state_folder import SiteState
@@ -19,7 +19,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "site.yaml"
 
 
 def sovctl(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return warm_sovctl.run(*arguments, cwd=cwd, env=os.environ)
+    return warm_processes.sovctl(*arguments, cwd=cwd, env=os.environ)
 
 
 @pytest.fixture(scope="module")

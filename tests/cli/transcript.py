@@ -24,7 +24,7 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-import warm_sovctl
+import warm_processes
 from cli_givens import GIVENS, World
 from cli_sites import INVENTED_SECRET
 
@@ -119,7 +119,7 @@ class _Reader:
         self.before = snapshot(self.folder)
         command = shlex.split(text)
         self._expect(command[0] == "sovctl", "only sovctl is run here")
-        self.done = warm_sovctl.run(*command[1:], cwd=self.folder, env=self.environ, timeout_s=TIMEOUT_S)
+        self.done = warm_processes.sovctl(*command[1:], cwd=self.folder, env=self.environ, timeout_s=TIMEOUT_S)
         self.is_ended = False
         for never in NEVER:
             self._expect(never not in self.done.stdout + self.done.stderr, f"{never!r} was printed")

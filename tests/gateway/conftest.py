@@ -12,8 +12,6 @@ import os
 import secrets
 import signal
 import ssl
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -22,6 +20,7 @@ from typing import Any
 
 import openai
 import pytest
+import warm_processes
 import yaml
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -219,7 +218,7 @@ class RunningGateway:
     """A gateway process."""
 
     config: Path
-    process: subprocess.Popen[bytes]
+    process: warm_processes.Process
     port: int
     tls: ssl.SSLContext
     log_file: Path
@@ -274,12 +273,12 @@ def read_ledger(folder: Path) -> list[dict[str, Any]]:
 def start_gateway(config: Path, pki: Pki, log_file: Path, *, wait: bool = True) -> RunningGateway:
     """Start `python -m sovctl.gateway serve` and wait until it answers."""
     port = yaml.safe_load(config.read_text())["listen"]["port"]
-    with log_file.open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "sovctl.gateway", "serve", "--config", str(config)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
+    with log_file.open("ab") as log, Path(os.devnull).open("rb") as nothing:
+        process = warm_processes.start(
+            warm_processes.GATEWAY,
+            ["serve", "--config", str(config)],
+            cwd=Path.cwd(),
+            files=(nothing.fileno(), log.fileno(), log.fileno()),
             env={**os.environ, "https_proxy": "http://192.0.2.1:9", "HTTPS_PROXY": "http://192.0.2.1:9"},
         )
     gateway = RunningGateway(config, process, port, ssl.create_default_context(cafile=pki.ca_file), log_file)

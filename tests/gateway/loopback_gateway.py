@@ -13,10 +13,9 @@ import contextlib
 import hashlib
 import http.client
 import json
+import os
 import secrets
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from typing import Any
 
 import yaml
 from loopback_ports import unused_port
+from warm_processes import GATEWAY, Process, start
 
 from sovctl.compliance.ledger.reader import LedgerReader
 
@@ -91,7 +91,7 @@ class LoopbackGateway:
 
     config: Path
     port: int
-    process: subprocess.Popen[bytes]
+    process: Process
     log_file: Path
 
     @property
@@ -161,9 +161,14 @@ def running_gateway(config: Path, *, start_s: float = 60) -> Iterator[LoopbackGa
     """Start `python -m sovctl.gateway serve`, wait until it answers, stop it at the end."""
     port = yaml.safe_load(config.read_text())["listen"]["port"]
     log_file = config.parent / "log"
-    with log_file.open("ab") as log:
-        command = [sys.executable, "-m", "sovctl.gateway", "serve", "--config", str(config)]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    with log_file.open("ab") as log, Path(os.devnull).open("rb") as nothing:
+        process = start(
+            GATEWAY,
+            ["serve", "--config", str(config)],
+            cwd=Path.cwd(),
+            env=os.environ,
+            files=(nothing.fileno(), log.fileno(), log.fileno()),
+        )
     gateway = LoopbackGateway(config, port, process, log_file)
     try:
         deadline = time.monotonic() + start_s

@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import pytest
-import warm_sovctl
+import warm_processes
 from check_sites import TODAY
 
 from sovctl.compliance.evidence.runs import list_runs, load_run
@@ -33,7 +33,7 @@ SOVCTL = [sys.executable, "-c", "from sovctl.cli.main import main; main()"]
 
 
 def verify(site: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return warm_sovctl.run("verify", site, *options, cwd=Path.cwd(), env=os.environ)
+    return warm_processes.sovctl("verify", site, *options, cwd=Path.cwd(), env=os.environ)
 
 
 def test_an_unreachable_node_is_unknown_for_every_check_and_never_a_crash(quiet_site: Path) -> None:
