@@ -14,14 +14,17 @@ from sovctl.engine.apply import ansible
 from sovctl.engine.resources.context import ROLES
 
 
-def play(folder: Path, tasks: list[dict[str, Any]], *, inventory: Mapping[str, Any] | None = None) -> list[str]:
+def play(
+    folder: Path, tasks: list[dict[str, Any]], *, inventory: Mapping[str, Any] | None = None, hosts: str = "localhost"
+) -> list[str]:
     """Messages of what failed in one real ansible-playbook run on this machine, told by our own callback.
 
     Args:
         inventory: as `sovctl apply` makes one, of the host `localhost`; none when the tasks need none.
+        hosts: pattern of the hosts; others than `localhost` need `ansible_connection: local` in the inventory.
     """
     playbook = folder / "play.yml"
-    head = {"hosts": "localhost", "connection": "local", "gather_facts": False, "tasks": tasks}
+    head = {"hosts": hosts, "connection": "local", "gather_facts": False, "tasks": tasks}
     playbook.write_text(json.dumps([head]))
     environment = {key: value for key, value in os.environ.items() if not key.startswith("ANSIBLE_")} | {
         "ANSIBLE_CALLBACK_PLUGINS": str(ansible.PLUGINS),

@@ -15,6 +15,7 @@ from real_plays import play
 from sovctl.engine.lab.artifacts.model_store import digests_below, manifest_text
 from sovctl.support.canonical_json import sha256_hex
 
+_ROLE = {"ansible.builtin.include_role": {"name": "model"}}
 FILES = {"config.json": "{}", "1_Pooling/config.json": "{}", ".gitattributes": "*", "model.safetensors": "weights"}
 
 
@@ -42,8 +43,7 @@ def fetch(store: Path, mirror: tuple[Path, str], manifest: str) -> list[str]:
     (mirror[0] / "MANIFEST").write_text(manifest)
     item = {"name": "m", "url": mirror[1], "folder": str(store), "owner": "root"}
     host = {"model_items": [item | {"manifest_sha256": sha256_hex(manifest)}]}
-    tasks = [{"ansible.builtin.include_role": {"name": "model"}}]
-    return play(store.parent, tasks, inventory={"all": {"hosts": {"localhost": host}}})
+    return play(store.parent, [_ROLE], inventory={"all": {"hosts": {"localhost": host}}})
 
 
 def lying(store: Path) -> set[str]:
@@ -62,15 +62,22 @@ def test_what_the_manifest_lists_lies_there_and_nothing_else(mirror: tuple[Path,
     assert noted == {name: len(text) for name, text in FILES.items()}
 
 
-@pytest.mark.parametrize("name", ["a/../../beside", "/srv/elsewhere", "a//b", "MANIFEST"])
-def test_a_manifest_that_leads_out_of_the_folder_is_refused(
-    name: str, mirror: tuple[Path, str], tmp_path: Path
-) -> None:
-    store = tmp_path / "store"
-    store.mkdir()
-    [message] = fetch(store, mirror, f"{sha256_hex('{}')}  config.json\n{sha256_hex('x')}  {name}\n")
-    assert "a line of the model's MANIFEST is not `sha256  path`" in message
-    assert lying(store) == set()
+def test_manifests_that_lead_out_of_the_folder_are_refused(mirror: tuple[Path, str], tmp_path: Path) -> None:
+    names = ["a/../../beside", "/srv/elsewhere", "a//b", "MANIFEST"]
+    hosts = {}
+    for number, name in enumerate(names):
+        manifest = f"{sha256_hex('{}')}  config.json\n{sha256_hex('x')}  {name}\n"
+        folder = mirror[0] / f"copy-{number}"
+        folder.mkdir()
+        (folder / "MANIFEST").write_text(manifest)
+        (tmp_path / f"store-{number}").mkdir()
+        url, store = f"{mirror[1]}/copy-{number}", str(tmp_path / f"store-{number}")
+        item = {"name": "m", "url": url, "folder": store, "owner": "root", "manifest_sha256": sha256_hex(manifest)}
+        hosts[f"host-{number}"] = {"ansible_connection": "local", "model_items": [item]}
+    messages = play(tmp_path, [_ROLE], inventory={"all": {"hosts": hosts}}, hosts="all")
+    assert len(messages) == len(names)
+    assert all("a line of the model's MANIFEST is not `sha256  path`" in message for message in messages)
+    assert not any(lying(tmp_path / f"store-{number}") for number in range(len(names)))
 
 
 def test_a_file_that_is_not_what_the_manifest_says_is_never_called_verified(
