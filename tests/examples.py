@@ -10,13 +10,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 from hypothesis import settings
 
 IS_COMPLETE = os.environ.get("SOVCTL_TEST_ALL") == "1"
 _SAMPLE = 4  # a default run tries one example in four
 _FEWEST = 20
+
+_Case = TypeVar("_Case")
 
 
 def examples(most: int, **options: Any) -> settings:
@@ -32,3 +35,8 @@ def examples(most: int, **options: Any) -> settings:
 def sample_bytes(most: int) -> int:
     """Return the size of an input whose time must grow linearly: by default a quarter of `most`."""
     return most if IS_COMPLETE else most // _SAMPLE
+
+
+def sample(cases: Sequence[_Case]) -> list[_Case]:
+    """Return all cases in a complete run; by default the first, every fourth after it, and the last."""
+    return list(cases) if IS_COMPLETE else [*cases[:-1:_SAMPLE], *cases[-1:]]

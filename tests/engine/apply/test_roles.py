@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from real_plays import no_configuration, play
 from strategies import PRESETS
 
-from examples import examples
+from examples import examples, sample
 from sovctl.engine.apply import ansible
 from sovctl.engine.plan.order import RESOURCE_TYPES
 from sovctl.engine.resources.context import ROLES, render
@@ -68,6 +68,8 @@ def test_the_engine_renders_every_template_as_ansible_does(make_site: MakeSite, 
     assert {(role, name) for role, name, _ in cases.values()} == {
         (path.parts[-3], path.name) for path in ROLES.glob("*/templates/*")
     }
+    of_pools = sample([name for name, (_, template, _) in cases.items() if template == "pool.yaml.j2"])
+    cases = {name: case for name, case in cases.items() if case[1] != "pool.yaml.j2" or name in of_pools}
     tasks = []
     for name, (role, template, variables) in cases.items():
         source = str(ROLES / role / "templates" / template)
