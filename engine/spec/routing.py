@@ -61,6 +61,9 @@ class Routing(SpecModel):
     hedge: bool = False
     """Whether to ask a second server for embeddings, rankings and scores if the first is unusually slow. Both are paid
     for."""
+    resend_unanswered: bool = False
+    """Whether a request that was sent and got no answer is sent again to another server of the same pool. It may then
+    be processed twice. A client permits it for one request with the header `idempotency-key`."""
 
 
 class Limits(SpecModel):

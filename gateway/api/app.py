@@ -51,6 +51,7 @@ _STREAMED = [
     (b"x-accel-buffering", b"no"),  # keeps an nginx proxy from buffering events (ngx_http_proxy_module, read 2026-11)
 ]
 _CONVERSATION = conversation.HEADER.encode()
+_IDEMPOTENCY_KEY = b"idempotency-key"  # draft-ietf-httpapi-idempotency-key-header-07, 2
 _ALLOW_GET, _ALLOW_POST = (b"allow", b"GET, HEAD, OPTIONS"), (b"allow", b"POST, OPTIONS")
 _OTHER_ORIGINS = frozenset({b"cross-site", b"same-site"})  # W3C Fetch Metadata, 2.4
 _INVALID_BODIES = frozenset({Code.INVALID_JSON, Code.INVALID_FORM})
@@ -173,6 +174,7 @@ class App:
                 timeout_s=first_byte_timeout_s(fields, at_most_s=service.request_timeout_s),
                 traceparent=text_of(fields.get(b"traceparent")) if service.tracing is not None else None,
                 headers=named(fields, surface.client_headers) if surface.client_headers else NO_HEADERS,
+                may_resend=_IDEMPOTENCY_KEY in fields,
             )
             route = _ROUTES[reply.route]
             if isinstance(reply.content, bytes):

@@ -44,6 +44,8 @@ class Request:
     """Checks that the answer must pass before it is released; None without checks."""
     trace: Trace | None
     """Trace of the request; None if it is not sampled."""
+    may_resend: bool = False
+    """Whether the client permits that the request is processed twice."""
 
     @property
     def model(self) -> str:

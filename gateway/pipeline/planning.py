@@ -91,6 +91,7 @@ class Planner:
         headers: Mapping[str, str],
         deadline_s: float | None = None,
         trace: Trace | None = None,
+        may_resend: bool = False,
     ) -> Request:
         """Return the request of this principal.
 
@@ -99,6 +100,7 @@ class Planner:
             headers: client headers listed in `surface.client_headers`.
             deadline_s: deadline for the first byte of the answer, in seconds of the event loop's clock.
             trace: its trace; None if it is not sampled.
+            may_resend: the client permits that the request is processed twice.
 
         Raises:
             Refused: the request is invalid, or not allowed for this principal.
@@ -145,6 +147,7 @@ class Planner:
             tuple(conversations),
             self._checks.get(route.model),
             trace,
+            may_resend,
         )
 
     async def inspect(self, admitted: Admitted) -> Inspected:

@@ -275,6 +275,7 @@ class UpstreamSender:
                 deadline_s=request.deadline_s,
                 may_wait=is_last,
                 may_hedge=surface.family in HEDGED,
+                may_resend=request.may_resend,
                 attempts=tries,
             )
             if traced is not None:

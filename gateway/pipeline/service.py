@@ -119,6 +119,7 @@ class RequestHandler:
         headers: Mapping[str, str] = NO_HEADERS,
         timeout_s: float | None = None,
         traceparent: str | None = None,
+        may_resend: bool = False,
     ) -> Reply:
         """Return the response to one request.
 
@@ -127,6 +128,7 @@ class RequestHandler:
             headers: client headers listed in `surface.client_headers`.
             timeout_s: timeout for the first byte of the answer; None for none.
             traceparent: the client's W3C trace context; None without one.
+            may_resend: the client permits that the request is processed twice.
 
         Raises:
             Refused: the request is not served; its reason code is for the client.
@@ -140,6 +142,7 @@ class RequestHandler:
             headers=headers,
             deadline_s=asyncio.get_running_loop().time() + timeout_s if timeout_s is not None else None,
             trace=self.tracing.begin(traceparent) if self.tracing is not None else None,
+            may_resend=may_resend,
         )
         reservation = UNLIMITED
         try:

@@ -22,7 +22,9 @@ from .load import Load
 from .server_choice import SAMPLES, seed_of
 
 MAX_IN_FLIGHT = 1024  # requests of one process to one server; vLLM queues as many (max_num_queued_reqs in site.yaml)
-_IDLE_S = 30.0  # unused connections are closed after this time; vLLM closes its side after 5 s by default
+# Unused connections are closed after this time, before the server closes its side: uvicorn, and so vLLM, does after 5 s
+# (uvicorn 0.38, --timeout-keep-alive, read 2026-11). A request on a connection that closes then is not sent again.
+_IDLE_S = 4.0
 
 
 class Server:
@@ -101,22 +103,24 @@ class Server:
         timeout_s: float,
         read_timeout_s: float,
         headers: Mapping[str, str] | None = None,
+        may_resend: bool = False,
     ) -> Connection:
         """Send a request and wait for the head of its answer. Unless this raises, the caller must call `give_back`.
 
         Args:
             path: below `/v1`; `../tokenize` for a path outside it.
             headers: of this request; `Content-Type` replaces the default for JSON.
+            may_resend: send it again if a reused connection closed without an answer.
 
         Raises:
-            UpstreamFailed: as `Connection`, or `full`.
+            UpstreamFailed: as `Connection`, or `full`; `stale` only if a reused connection closed.
         """
         request = self._head(path, len(body), headers) + body
         if self.in_flight >= MAX_IN_FLIGHT:
             raise UpstreamFailed("full")
         self.in_flight += 1
         try:
-            return await self._exchange(request, timeout_s, read_timeout_s)
+            return await self._exchange(request, timeout_s, read_timeout_s, may_resend=may_resend)
         except BaseException:
             self.in_flight -= 1
             raise
@@ -129,7 +133,7 @@ class Server:
             UpstreamFailed: as for `post`, or the body is longer than `at_most` bytes.
         """
         request = f"GET {target} HTTP/1.1\r\n{self._lines}\r\n".encode("latin-1")
-        connection = await self._exchange(request, timeout_s, timeout_s)
+        connection = await self._exchange(request, timeout_s, timeout_s, may_resend=True)
         body = bytearray()
         try:
             while len(body) <= at_most and (piece := await connection.piece()):
@@ -171,25 +175,33 @@ class Server:
                 each.close()
         self._idle = kept
 
-    async def _exchange(self, request: bytes, timeout_s: float, read_timeout_s: float) -> Connection:
+    async def _exchange(
+        self, request: bytes, timeout_s: float, read_timeout_s: float, *, may_resend: bool
+    ) -> Connection:
         connection: Connection | None = None
+        oldest_s = asyncio.get_running_loop().time() - _IDLE_S
         try:
             while self._idle:
-                connection, _ = self._idle.pop()
-                if not connection.is_reusable:
+                connection, since_s = self._idle.pop()
+                if not connection.is_reusable or since_s < oldest_s:
+                    connection.close()
                     continue
                 try:
                     connection.send(request, timeout_s=timeout_s, read_timeout_s=read_timeout_s)
                     await connection.head()
                 except UpstreamFailed as error:
-                    # The server closed an idle connection concurrently with the write: it did not receive the request.
-                    if error.cause != "stale":
+                    # The server closed the connection after the write, and may have received the request
+                    # (RFC 9110, 9.2.2: a proxy must not repeat a request that is not idempotent).
+                    if error.cause != "stale" or not may_resend:
                         raise
                 else:
                     return connection
             connection = await Connection.open(self.address, timeout_s=min(timeout_s, self._connect_timeout_s))
             connection.send(request, timeout_s=timeout_s, read_timeout_s=read_timeout_s)
-            await connection.head()
+            try:
+                await connection.head()
+            except UpstreamFailed as error:
+                raise UpstreamFailed("broken") if error.cause == "stale" else error from None
         except BaseException:
             if connection is not None:
                 connection.close()

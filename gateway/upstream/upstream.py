@@ -60,8 +60,10 @@ _CONTEXT_WORDS = (b"context length", b"context_length", b"max_model_len", b"maxi
 _OVERLOADED = frozenset({"status-429", "status-503"})
 _BUSY_S = 1.0  # pause of an overloaded server without `retry-after`
 _MAX_BUSY_S = 60.0  # upper bound, in case of a wrong clock at the server
-# The request did not arrive or was not accepted, so another server may be tried without doubling the load.
+# No byte of the request was written, so another server may be asked without doubling the load.
 _NOT_SENT = frozenset({"connect", "tls", "full"})
+# Limits of this gateway, and idle connections that a server may close at any time.
+_NOT_ITS_FAULT = frozenset({"full", "stale"})
 # Failures after the client's whole timeout; no other server is tried.
 _TOO_LATE = frozenset({"timeout", "deadline"})
 
@@ -74,6 +76,7 @@ class _Request(NamedTuple):
     deadline_s: float | None
     attempts: Attempts
     may_hedge: bool = False
+    may_resend: bool = False
 
 
 @dataclass
@@ -164,9 +167,14 @@ class Upstream:
         deadline_s: float | None = None,
         may_wait: bool = True,
         may_hedge: bool = False,
+        may_resend: bool = False,
         attempts: Attempts | None = None,
     ) -> Answer:
-        """Send a request: to each server at most once, and to one of them again if all are overloaded.
+        """Send a request until a server answers: to each server at most once, and to one of them again if all are
+        overloaded.
+
+        A request that was written and got no answer may have been processed. It is not sent again, unless the client
+        or the settings (`routing.resend_unanswered`) permit it.
 
         Args:
             headers: of this request, in addition to those of every request.
@@ -175,6 +183,7 @@ class Upstream:
             deadline_s: deadline for the first byte of the answer, in event-loop time (seconds).
             may_wait: wait for an overloaded server, because no other upstream is left.
             may_hedge: the request may be sent to two servers.
+            may_resend: the client permits that the request is processed twice.
             attempts: receives every attempt.
 
         Raises:
@@ -182,7 +191,8 @@ class Upstream:
             UpstreamRejected: a server rejected the request itself.
         """
         timeout_s = self._first_byte_timeout_s if is_stream else self._answer_timeout_s
-        request = _Request(path, body, headers, timeout_s, deadline_s, attempts or Attempts(), may_hedge)
+        may_resend = may_resend or self.routing.resend_unanswered
+        request = _Request(path, body, headers, timeout_s, deadline_s, attempts or Attempts(), may_hedge, may_resend)
         now_s = self._loop.time()
         self._budget.deposit(now_s)
         cause, after_s = "open", self._hedge.after_s if may_hedge else None
@@ -202,7 +212,10 @@ class Upstream:
                 )
             except UpstreamFailed as error:
                 cause = error.cause
-            if cause in _TOO_LATE or (cause not in _NOT_SENT and not self._budget.withdraw(self._loop.time())):
+            if cause in _NOT_SENT:
+                continue
+            is_answered = cause.startswith("status-")
+            if cause in _TOO_LATE or not (is_answered or may_resend) or not self._budget.withdraw(self._loop.time()):
                 raise UpstreamFailed(cause, refusal=self.refusal)
         if may_wait and cause in _OVERLOADED:
             number = min(range(len(self.servers)), key=lambda each: self.servers[each].busy_until_s)
@@ -267,6 +280,7 @@ class Upstream:
                 timeout_s=timeout_s,
                 read_timeout_s=self._read_timeout_s,
                 headers=request.headers,
+                may_resend=request.may_resend,
             )
         except asyncio.CancelledError:
             self._record_latency(request, asked_s)  # a lower bound
@@ -275,7 +289,7 @@ class Upstream:
             cause, server.refusal = error.cause, ""
             if cause == "timeout" and timeout_s < request.timeout_s:
                 cause = "deadline"  # the client's timeout, not a failure of the server
-            elif cause != "full":
+            elif cause not in _NOT_ITS_FAULT:
                 server.failed()
             request.attempts.end(attempt, cause)
             raise UpstreamFailed(cause) from None

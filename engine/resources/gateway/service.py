@@ -75,6 +75,7 @@ def configuration(context: Context) -> dict[str, Any]:
             "max_queue": gateway.routing.max_queue,
             "max_kv_usage": gateway.routing.max_kv_usage,
             "hedge": gateway.routing.hedge,
+            "resend_unanswered": gateway.routing.resend_unanswered,
         },
         "limits": {"request_timeout_s": gateway.limits.request_timeout_s},
     }

@@ -43,5 +43,9 @@ class RoutingSettings(SettingsModel):
     hedge: bool = False
     """Whether to ask a second server for embeddings, rankings and scores if the first exceeds the 95th percentile of
     recent requests. Such requests are reserved twice, and paid for twice if both servers are asked."""
+    resend_unanswered: bool = False
+    """Whether a request that was sent and got no answer is sent again to the same upstream: to another server, or on a
+    new connection. It may then be processed and paid for twice. A client permits it for one request with the header
+    `idempotency-key`."""
     stale_after_s: Annotated[float, Field(ge=0.1, le=600)] = 5.0
     """Seconds after which metrics are ignored; then only the gateway's own requests in flight count."""

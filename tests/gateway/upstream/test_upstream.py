@@ -81,14 +81,15 @@ def test_a_server_that_fails_is_followed_by_the_next() -> None:
     asyncio.run(run())
 
 
-def test_idle_connection_closed_by_server_fails_no_request() -> None:
+def test_request_on_closed_idle_connection_is_resent_only_with_permission() -> None:
     async def run() -> None:
-        requests = iter([ok(b"{}"), Close, ok(b"{}")])
-        async with upstream_of(lambda _: [next(requests)]) as (upstream, (server,)):
-            assert await ask(upstream) == ("{}", ["u/0:200"])
-            assert await ask(upstream) == ("{}", ["u/0:200"])  # the second one was taken up by nobody, and sent again
-            assert server.connections == 2
-            assert upstream.servers[0].breaker.state(0) is State.CLOSED
+        for may_resend, outcome, connections in ((True, ("{}", ["u/0:200"]), 2), (False, ("stale", ["u/0:stale"]), 1)):
+            requests = iter([ok(b"{}"), Close, ok(b"{}")])
+            async with upstream_of(lambda _, left=requests: [next(left)]) as (upstream, (server,)):
+                assert await ask(upstream) == ("{}", ["u/0:200"])
+                assert await ask(upstream, may_resend=may_resend) == outcome
+                assert server.connections == connections
+                assert upstream.servers[0].breaker.state(0) is State.CLOSED
 
     asyncio.run(run())
 
