@@ -85,6 +85,12 @@ def people(language: str, *, seed: int) -> list[tuple[str, str]]:
     return found
 
 
+def sentences(language: str) -> list[str]:
+    """Return sentences with `{name}` for a person's name."""
+    found: list[str] = _language(language)["sentences"]
+    return found
+
+
 def customers(*, seed: int) -> list[dict[str, str]]:
     """The institution's list."""
     dice = Random(f"{seed} customers")

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from ..body.json_texts import JSON, ORDINARY, JsonText, JsonTexts, Path, json_texts_of
 from ..detect.clean_text_cache import CachedFinder
 from ..detect.findings.finding import Finding
-from ..detect.findings.overlaps import resolve, resolve_whole
+from ..detect.findings.overlaps import around_names, resolve, resolve_whole
 from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
 from ..detect.numbers.digit_runs import SEPARATORS
 from ..detect.text.words import Words
@@ -221,7 +221,7 @@ class Inspector:
                     if is_new and _is_word(text, start, end):
                         more.append(Finding(start, end, origin.entity_type, origin.score, origin.value, origin.rule))
                     start = text.find(surface, start + 1)
-            more += self._aliases.find(text)
+            more += around_names(before, self._aliases.find(text), text)
             if more:
                 self._found[text] = resolve([*before, *more])
 

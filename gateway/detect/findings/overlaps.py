@@ -57,6 +57,30 @@ def resolve_whole(findings: Iterable[Finding], text: str) -> list[Finding]:
     return standing
 
 
+def around_names(standing: Iterable[Finding], weaker: Iterable[Finding], text: str) -> Iterator[Finding]:
+    """Yield the weaker findings, without the words of full names in `standing` that they would cut or join.
+
+    In "Anna B. Kowalska, Peter J. Harwood" a known Peter Kowalska gives the weaker finding "Kowalska, Peter J.".
+
+    Args:
+        standing: sorted by start, none overlapping.
+        text: that all are in.
+    """
+    names = [each for each in standing if each.entity_type is EntityType.PERSON and " " in text[each.start : each.end]]
+    for weak in weaker:
+        cut = [name for name in names if name.start < weak.end and weak.start < name.end]
+        is_within = len(cut) == 1 and cut[0].start <= weak.start and weak.end <= cut[0].end
+        is_around = len(cut) == 1 and weak.start <= cut[0].start and cut[0].end <= weak.end
+        is_joined = is_around and "," in text[weak.start : cut[0].start] + text[cut[0].end : weak.end]
+        if not cut or is_within or (is_around and not is_joined):
+            yield weak
+            continue
+        for start, end in _gaps(cut, weak):
+            if words := _WORDS.search(text, start, end):
+                part = words.group()
+                yield weak._replace(start=words.start(), end=words.end(), value=name_value(part))
+
+
 def _gaps(standing: Sequence[Finding], lost: Finding) -> Iterator[tuple[int, int]]:
     """Yield the spans of `lost` that no finding in `standing` covers.
 

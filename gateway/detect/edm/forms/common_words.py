@@ -30,7 +30,7 @@ _COMMON: frozenset[str] = frozenset(word for _, word in _read())
 _WITH_S = frozenset(word for language, word in _read() if language in ("en", "de", "nl"))
 """Common words of languages in which a name has a final s in the genitive."""
 _SHAPED = re.compile(
-    "(?:[وفبك]?ال|لل)\\w{3,30}(?:ي|ية)|[وفبكل]?\\w{2,30}اوي|[وفبكل]?(?:(?:بن|بل)\\w{4,30}|[اأ]?بو\\w{3,30}|عبدال\\w{3,30})"
+    "(?:[وف]?[بك]?ال|[وف]?لل)\\w{3,30}(?:ي|ية)|[وفبكل]?\\w{2,30}اوي|[وف]?[وفبكل]?(?:(?:بن|بل)\\w{4,30}|[اأ]?بو\\w{3,30}|عبدال\\w{3,30})"
 )
 """Arabic names by their form: family or place of origin (القحطاني), father, son or servant. Names of
 countries are listed as words."""

@@ -109,7 +109,7 @@ _SLAVIC = re.compile(
 )
 _KAZAKH_SUFFIX = re.compile(r"(?:[дтн][ыі]ң|[ғқ]а|[гк]е|[дтн][ае]н|[мбп]ен|[дтн][ыі]|[дт][ае])\Z")
 _KAZAKH_LETTER = re.compile("[әғқңөұүһі]")
-_OF_A_PLACE = re.compile("[وفبك]?(ال\\w{3,30}ي)")
+_OF_A_PLACE = re.compile("[وف]?[بك]?(ال\\w{3,30}ي)")
 _SHORTEST_STEM = 3  # letters
 _SHORTEST_SPELLED = 5  # letters of a usual spelling that needs no other word: "said" is a word
 

@@ -167,6 +167,8 @@ def _stems(word: str) -> Iterator[str]:
                 yield "ال" + word[2:]
             if word[0] in "وف" and word[1] in _ARABIC_CLITICS and len(word) >= 5:
                 yield word[2:]
+                if word.startswith("لل", 1):
+                    yield "ال" + word[3:]
         return
     if is_greek(word):
         plain = without_accents(word)

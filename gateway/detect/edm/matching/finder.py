@@ -13,7 +13,7 @@ A finding's value is the sound of the name, so that all forms of one name have o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 
 from ....domain.entities import EntityType
 from ...findings.finding import Finding
@@ -25,6 +25,7 @@ from ..index.values import Values
 from .candidates import REACH, Mark, marks_of
 from .companies import company_in
 from .joined_names import joined_word_runs
+from .joint_names import givens_before
 from .pairs import (
     are_prose,
     boundaries_of,
@@ -119,7 +120,11 @@ class EdmFinder:
             if letters[0] in SIGNS or letters[1] in SIGNS:
                 return True
             between = text[end:following]
-            if may_be_one(*both, *letters) and self._order(*both) and not are_prose(*both, *letters, values, between):
+            if (
+                may_be_one(*both, *letters, values)
+                and self._order(*both)
+                and not are_prose(*both, *letters, values, between)
+            ):
                 return True
         if text[start].islower():
             if is_titled(text, start, listed) or self._is_after_given_name(text, start, listed):
@@ -164,11 +169,31 @@ class EdmFinder:
         if person is None or person.end <= start:
             person = self._surname(text, run, known[run.at], values)
         if person is not None:
-            yield person
+            yield from self._joint(run, known, person)
         if places := company_in(run, known, self._index):
             value = " ".join(self._sound(run.tokens[place].text) for place in places)
             first, last = run.tokens[places[0]].start, run.tokens[places[-1]].end
             yield Finding(first, last, EntityType.ORG, SCORES["LISTED_COMPANY"], value, "LISTED_COMPANY")
+
+    def _joint(self, run: WordRun, known: Sequence[Listed], person: Finding) -> Iterator[Finding]:
+        """Yield a person, after the people with the same surname that "and" joins: "James and Mary Okafor"."""
+        own = [place for place, token in enumerate(run.tokens) if person.start <= token.end <= person.end]
+        surnames = [known[place] for place in own if known[place].surnames]
+        if surnames and own:
+            first, tokens = own[0], run.tokens
+            if len(own) == 1 and first > 0 and tokens[first].gap == " " and tokens[first - 1].is_capital:
+                first -= 1  # a given name that is not listed
+            givens = list(givens_before(run, known, first, surnames[-1], self._is_joint))
+            for place in reversed(givens):
+                given, value = tokens[place], f"{self._sound(tokens[place].text)} {person.value.split()[-1]}"
+                yield _person(given.start, given.end, value, "LISTED_PERSON")
+            if givens:
+                person = person._replace(start=tokens[first].start)
+        yield person
+
+    def _is_joint(self, given: Listed, surname: Listed) -> bool:
+        is_name = bool(given.exact_givens) and not given.is_common_word
+        return given.is_given or is_name or self._index.has_pair(given.exact_givens, surname.surnames)
 
     def _person(self, text: str, run: WordRun, known: Sequence[Listed], values: Values) -> Finding | None:
         """Two words of one person in this run, and what belongs to them."""
@@ -177,6 +202,8 @@ class EdmFinder:
         for candidates in pairs_of(run):
             named: dict[tuple[int, int], int] = {}
             for first, second in candidates:
+                if self._is_taken(text, run, known, first, second):
+                    continue
                 if (
                     not (known[first].is_listed and known[second].is_listed)
                     or boundaries[first + 1] != boundaries[second]
@@ -185,7 +212,7 @@ class EdmFinder:
                 letters = run.tokens[first].letter, run.tokens[second].letter
                 is_third = letters[0].isupper() == letters[1].isupper() and any(first in pair for pair in named)
                 both = known[first], known[second]
-                if not (is_third or may_be_one(*both, *letters)):
+                if not (is_third or may_be_one(*both, *letters, values)):
                     continue
                 order = self._order(*both)
                 if (
@@ -199,7 +226,7 @@ class EdmFinder:
                 first, last = joined(list(named), run.at)
                 (one, other), order = next(item for item in named.items() if first <= item[0][0] <= last)
                 given, surname = (one, other) if order > 0 else (other, one)
-                last = self._given_name_after(run, known, first, last)
+                last = self._given_name_after(text, run, known, first, last)
                 first, last = self._with_more_givens(run, known, first, last, known[surname])
                 first, last = self._alone.with_particles(run, run.first_of(first, text), first), run.last_of(last, text)
                 value = f"{self._sound(run.tokens[given].text)} {self._sound(run.tokens[surname].text)}"
@@ -208,6 +235,28 @@ class EdmFinder:
                     return person
                 surnames_only = surnames_only or person  # the given name may follow a comma
         return surnames_only
+
+    def _is_taken(self, text: str, run: WordRun, known: Sequence[Listed], first: int, second: int) -> bool:
+        """Return whether a pair across a separator would cut a name that is written in one part.
+
+        In "Emil N. Kowalska, Peter J. Harwood" the list may contain a Peter Kowalska; Peter Harwood is written there.
+        """
+        if not any(token.is_separated for token in run.tokens[first + 1 : second + 1]):
+            return False
+        if first > 0 and run.is_initial(first - 1, text) and run.is_initial(second - 1, text):
+            return True  # "P. Kowalska, S. Harwood"
+        parts = [part for part in run.parts() if (first in part) != (second in part)]
+        return any(self._has_name(run, known, part) for part in parts)
+
+    def _has_name(self, run: WordRun, known: Sequence[Listed], part: range) -> bool:
+        """Return whether two capitalized words of a part are the given name and the surname of one person."""
+        return any(
+            run.tokens[given].is_capital
+            and run.tokens[surname].is_capital
+            and self._index.has_pair(known[given].exact_givens, known[surname].exact)
+            for given, surname in combinations(part, 2)
+            if known[given].exact_givens and known[surname].exact
+        )
 
     def _may_join(self, run: WordRun, known: Sequence[Listed], first: int, second: int, order: int) -> bool:
         """Return `may_join` for two names in either order; a surname may be followed by a comma."""
@@ -220,13 +269,21 @@ class EdmFinder:
             and may_join(run, known, first, second, is_reversed=True)
         )
 
-    def _given_name_after(self, run: WordRun, known: Sequence[Listed], first: int, last: int) -> int:
+    def _following(self, text: str, token: Token) -> Iterator[Listed]:
+        """Yield the words after a token up to the next separator; the run of another word may end before them."""
+        run = run_at(text, token.start, token.end)
+        for following in run.tokens[run.at + 1 :]:
+            if following.is_separated:
+                return
+            yield self._vocabulary.look_up(folded(following.text))
+
+    def _given_name_after(self, text: str, run: WordRun, known: Sequence[Listed], first: int, last: int) -> int:
         """Return the last token including the given name after a comma: "Trueba Arredondo, Maricruz"."""
         behind = last + 1
         if behind == len(run.tokens) or "," not in run.tokens[behind].gap or not run.tokens[behind].is_capital:
             return last
         given = known[behind]
-        is_other = behind + 1 < len(known) and self._order(given, known[behind + 1])
+        is_other = any(self._order(given, other) for other in self._following(text, run.tokens[behind]))
         is_own = not is_other and all(self._order(given, known[place]) == 1 for place in (first, last))
         return behind if is_own else last
 

@@ -57,10 +57,11 @@ def may_be_within(between: str) -> bool:
     return len(between) <= 1 or not any(word.isalpha() and is_boundary(word) for word in between.split())
 
 
-def may_be_one(first: Listed, second: Listed, letter: str, other: str) -> bool:
+def may_be_one(first: Listed, second: Listed, letter: str, other: str, values: Values) -> bool:
     """Return whether two words may be one name, by their capitals.
 
-    Without two capitals, one must be a given name; in a script with capitals, both must be written as listed.
+    Without two capitals, one must be a given name; in a script with capitals, both must be written as listed. If both
+    are also words, as in "peter white", the first must be a common given name, or the text have no capitals.
 
     Args:
         letter, other: with which they begin.
@@ -70,7 +71,11 @@ def may_be_one(first: Listed, second: Listed, letter: str, other: str) -> bool:
     if not (first.is_giver or second.is_giver):
         return False
     is_cased = letter.isupper() or other.isupper() or (letter.islower() and other.islower())
-    return not is_cased or _is_written_as_listed(first, second)
+    if not is_cased or _is_written_as_listed(first, second):
+        return True
+    if not (letter.islower() and other.islower() and first.exact_givens and second.exact):
+        return False
+    return first.is_given or (values.is_lower and not (first.is_common_word or second.is_common_word))
 
 
 def are_prose(first: Listed, second: Listed, letter: str, other: str, values: Values, between: str = " ") -> bool:

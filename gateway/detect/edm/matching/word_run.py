@@ -121,16 +121,33 @@ class WordRun:
 
     def last_of(self, place: int, text: str) -> int:
         """Return the last token of the name at `place`, with initials, patronymics and hyphenated parts after it."""
-        while place + 1 < len(self.tokens) and self._is_own(place + 1, text):
+        has_initials = place > 0 and self.is_initial(place - 1, text) and not self.tokens[place].is_separated
+        while place + 1 < len(self.tokens) and self._is_own(place + 1, text, has_initials=has_initials):
             place += 1
         return place
 
-    def _is_own(self, place: int, text: str) -> bool:
-        """Return whether the token belongs to the name before it."""
+    def _is_own(self, place: int, text: str, *, has_initials: bool) -> bool:
+        """Return whether the token belongs to the name before it.
+
+        Args:
+            has_initials: of the name, before it; initials after a comma are then those of the next name.
+        """
         token = self.tokens[place]
-        if token.gap == "-" or self.is_initial(place, text):
+        if token.gap == "-":
             return True
+        if self.is_initial(place, text):
+            return not token.is_separated or not (has_initials or self._opens_name(place, text))
         return token.gap == " " and token.is_capital and _PATRONYMIC.search(token.text.lower()) is not None
+
+    def _opens_name(self, place: int, text: str) -> bool:
+        """Return whether the initial is followed by a surname in the same cell: `P.` of "Kowalska, P. Harwood"."""
+        for following in range(place + 1, len(self.tokens)):
+            token = self.tokens[following]
+            if token.is_separated:
+                return False
+            if not self.is_initial(following, text) and token.text.lower() not in PARTICLES:
+                return token.is_capital
+        return False
 
     def end_of(self, place: int, text: str) -> int:
         """Return the end of a name whose last word is this token, including the full stop of an initial."""
