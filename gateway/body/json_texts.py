@@ -2,8 +2,8 @@
 
 Unknown fields are included. Excluded are the model's name, which is a key of the settings and is not sent, and the
 common values of roles and types. Strings that contain JSON (tool arguments, tool results) are read decoded, so that
-`\\u0040` hides nothing, and encoded again only if something in them changed. The same holds for text files in `data:`
-URIs or base64.
+`\\u0040` hides nothing, and encoded again only if something in them changed, or if a parser drops a part of them. The
+same holds for text files in `data:` URIs or base64. Each text has the labels that the keys above it give it.
 
     found = json_texts_of(body, max_depth=64)
     for each in found.texts: ...           # each.path, each.text
@@ -15,13 +15,16 @@ URIs or base64.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from . import exact_json
 from .embedded_files import Wrapping, unwrapped
+from .exact_json import NumberText, number_text
+from .key_labels import LONGEST_KEY, NO_LABEL, TRANSPARENT, IsCue, Label, label_of
 
 Path = tuple[str | int, ...]
 """Location of a value: keys and indices from the top; `JSON` for a decoded string."""
@@ -34,6 +37,11 @@ _MIN_NUMBER = 10**6  # seven digits, as many as the shortest phone number
 _ODD_KEY = re.compile(r"[^A-Za-z_$.-]")  # names of fields have no other characters; other keys may be identifiers
 # Most common keys: the lookup takes a tenth of the regular expression's time.
 _PLAIN_KEYS = frozenset({"content", "max_tokens", "messages", "model", "name", "role", "stream", "text", "type"})
+_NAMES_OF_VALUES = ("name", "key", "label", "field")  # of an object with a `value`
+# Numbers that prose does not show: in groups, or with an exponent.
+_HIDDEN_NUMBER = re.compile(r':\s*(?:\[\s*"?[0-9]|-?[0-9.]{1,512}[eE])')
+_FIRST_OF_DOCUMENTS = frozenset("{[ \t\r\n")
+_MOST_IN_ROW = 64  # items of a list that are read as one value
 
 
 # Values of fields that every request has; not identifiers, so not scanned.
@@ -61,6 +69,8 @@ class JsonText:
     """The decoded string that contains it."""
     wrapping: Wrapping | None = None
     """Encoding of `text` in `value`, if it is a text file."""
+    labels: tuple[str, ...] = ()
+    """Words that explain it, from the keys above it, in different forms: see `key_labels`."""
     is_changed: bool = False
 
     @property
@@ -91,17 +101,21 @@ class Document:
     decoded: Any
     parent: Document | None
     is_changed: bool = False
+    is_partial: bool = False
+    """`text` has parts that `decoded` lacks, such as a key that occurs again, so `text` must not be sent."""
 
 
 class JsonTexts:
     """All texts, numbers and keys of one body, in document order."""
 
-    __slots__ = ("documents", "keys", "numbers", "objects", "texts")
+    __slots__ = ("documents", "keys", "numbers", "objects", "rows", "texts")
 
     def __init__(self) -> None:
         self.texts: list[JsonText] = []
         self.numbers: list[JsonText] = []
-        """Numbers of seven digits or more."""
+        """Numbers of seven digits or more, and shorter ones with a label."""
+        self.rows: list[list[JsonText]] = []
+        """Items of each list with a label: they may be the groups of one number."""
         self.keys: list[str] = []
         """Keys that contain other characters than field names have."""
         self.objects: list[tuple[Path, dict[str, Any]]] = []
@@ -111,8 +125,9 @@ class JsonTexts:
     def close(self) -> None:
         """Encode changed documents into their strings, inner ones first."""
         for document in reversed(self.documents):
-            if document.is_changed:
-                document.holder[document.place] = orjson.dumps(document.decoded).decode()
+            if document.is_changed or document.is_partial:
+                document.holder[document.place] = exact_json.dumps(document.decoded).decode()
+                document.is_changed = True
                 if document.parent is not None:
                     document.parent.is_changed = True
 
@@ -128,56 +143,104 @@ class JsonTexts:
                 document.is_changed = False
 
 
-def json_texts_of(body: dict[str, Any], *, max_depth: int) -> JsonTexts:
+def json_texts_of(body: dict[str, Any], *, max_depth: int, is_cue: IsCue | None = None) -> JsonTexts:
     """Return the texts of `body`.
+
+    Args:
+        is_cue: whether words before a value can explain it; None for texts without labels.
 
     Raises:
         TooDeep: nested deeper than `max_depth`, decoded strings included.
     """
     leaves = JsonTexts()
-    _gather(body, (), leaves, None, max_depth)
+    _Gathering(leaves, is_cue).gather(body, (), None, max_depth, NO_LABEL)
     return leaves
 
 
-def _gather(holder: Any, path: Path, leaves: JsonTexts, document: Document | None, depth_left: int) -> None:
-    if not depth_left:
-        raise TooDeep
-    is_object = type(holder) is dict
-    items: Iterable[tuple[Any, Any]] = holder.items() if is_object else enumerate(holder)
-    for place, item in items:
-        if is_object and place not in _PLAIN_KEYS and _ODD_KEY.search(place):
-            leaves.keys.append(place)
-        kind = type(item)
-        if kind is str:
-            is_ours = (place in _WORD_FIELDS and item in ORDINARY) or (place == "model" and not path)
-            if item and not is_ours:
-                _text(holder, place, (*path, place), item, leaves, document, depth_left - 1)
-        elif kind is dict or kind is list:
-            below = (*path, place)
-            if kind is dict and not is_object:
-                leaves.objects.append((below, item))
-            _gather(item, below, leaves, document, depth_left - 1)
-        elif (kind is int or kind is float) and not -_MIN_NUMBER < item < _MIN_NUMBER:
-            leaves.numbers.append(JsonText(holder, place, (*path, place), str(item), item, document))
+class _Gathering:
+    """One pass over a body."""
 
+    __slots__ = ("_is_cue", "_leaves")
 
-def _text(
-    holder: Any, place: Any, path: Path, text: str, leaves: JsonTexts, document: Document | None, depth_left: int
-) -> None:
-    if place == _JSON_FIELD or ("\\" in text and text.lstrip()[:1] in ("{", "[")):
-        try:
-            decoded = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            decoded = None
-        if isinstance(decoded, dict | list):
-            inner = Document(holder, place, text, decoded, document)
-            leaves.documents.append(inner)
-            _gather(decoded, (*path, JSON), leaves, inner, depth_left)
+    def __init__(self, leaves: JsonTexts, is_cue: IsCue | None) -> None:
+        self._leaves = leaves
+        self._is_cue = is_cue
+
+    def gather(self, holder: Any, path: Path, document: Document | None, depth_left: int, label: Label) -> int:
+        """Add the leaves below `holder`; return the number of its keys, those in decoded strings not counted."""
+        if not depth_left:
+            raise TooDeep
+        leaves, is_cue = self._leaves, self._is_cue
+        is_object = type(holder) is dict
+        count = len(holder) if is_object else 0
+        first_text, first_number = len(leaves.texts), len(leaves.numbers)
+        items: Iterable[tuple[Any, Any]] = holder.items() if is_object else enumerate(holder)
+        named = label
+        for place, item in items:
+            if is_object:
+                if place not in _PLAIN_KEYS and _ODD_KEY.search(place):
+                    leaves.keys.append(place)
+                if is_cue is not None:
+                    named = label if place in TRANSPARENT else label_of(label, place[:LONGEST_KEY], is_cue)
+                    if place == "value":
+                        named = self._named(holder, label, is_cue)
+            kind = type(item)
+            if kind is str:
+                is_ours = (place in _WORD_FIELDS and item in ORDINARY) or (place == "model" and not path)
+                if item and not is_ours:
+                    self._text(holder, place, (*path, place), item, document, depth_left - 1, named)
+            elif kind is dict or kind is list:
+                below = (*path, place)
+                if kind is dict and not is_object:
+                    leaves.objects.append((below, item))
+                count += self.gather(item, below, document, depth_left - 1, named)
+            elif (kind is int or kind is float or kind is NumberText) and (
+                named.readings or kind is NumberText or not -_MIN_NUMBER < item < _MIN_NUMBER
+            ):
+                text = str(item) if kind is int else number_text(item)
+                number = JsonText(holder, place, (*path, place), text, item, document, None, named.readings)
+                leaves.numbers.append(number)
+        if label.readings and not is_object and 1 < len(holder) <= _MOST_IN_ROW:
+            added = (*leaves.texts[first_text:], *leaves.numbers[first_number:])
+            row = [leaf for leaf in added if leaf.holder is holder]
+            leaves.rows.append(sorted(row, key=lambda leaf: leaf.place))
+        return count
+
+    def _text(
+        self, holder: Any, place: Any, path: Path, text: str, document: Document | None, depth_left: int, label: Label
+    ) -> None:
+        leaves = self._leaves
+        if place == _JSON_FIELD or _may_be_document(text):
+            try:
+                decoded = exact_json.loads(text)
+            except (orjson.JSONDecodeError, RecursionError):
+                decoded = None
+            if isinstance(decoded, dict | list):
+                inner = Document(holder, place, text, decoded, document)
+                leaves.documents.append(inner)
+                count = self.gather(decoded, (*path, JSON), inner, depth_left, label)
+                inner.is_partial = exact_json.has_duplicates(text, count)
+                return
+        if (place in _FILE_FIELDS or text.startswith("data:")) and (file := _file(holder, place, text)) is not None:
+            leaves.texts.append(JsonText(holder, place, path, file[0], text, document, file[1], label.readings))
             return
-    if (place in _FILE_FIELDS or text.startswith("data:")) and (file := _file(holder, place, text)) is not None:
-        leaves.texts.append(JsonText(holder, place, path, file[0], text, document, file[1]))
-        return
-    leaves.texts.append(JsonText(holder, place, path, text, text, document))
+        leaves.texts.append(JsonText(holder, place, path, text, text, document, None, label.readings))
+
+    @staticmethod
+    def _named(holder: Mapping[str, Any], label: Label, is_cue: IsCue) -> Label:
+        """Return the label of the value in an object such as `{"name": "PIN", "value": "4821"}`."""
+        for key in _NAMES_OF_VALUES:
+            name = holder.get(key)
+            if isinstance(name, str) and 0 < len(name) <= LONGEST_KEY:
+                return label_of(label, name, is_cue)
+        return label
+
+
+def _may_be_document(text: str) -> bool:
+    """Return whether a string is to be read decoded if it contains JSON: others are read the same as prose."""
+    if text[:1] not in _FIRST_OF_DOCUMENTS or text.lstrip()[:1] not in ("{", "["):
+        return False
+    return "\\" in text or _HIDDEN_NUMBER.search(text) is not None
 
 
 def _file(holder: Any, place: Any, text: str) -> tuple[str, Wrapping] | None:

@@ -23,6 +23,7 @@ from ..body.json_texts import JSON, ORDINARY, JsonText, JsonTexts, Path, json_te
 from ..detect.clean_text_cache import CachedFinder
 from ..detect.findings.finding import Finding
 from ..detect.findings.overlaps import around_names, resolve, resolve_whole
+from ..detect.labels import is_cue, labelled, readings
 from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
 from ..detect.numbers.digit_runs import SEPARATORS
 from ..detect.text.words import Words
@@ -30,6 +31,7 @@ from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
 from ..surfaces import Surface
 from ..tokens.surrogates import is_fixed
+from .joined_texts import JoinedTexts
 from .known_names import Aliases
 from .question_context import answers
 
@@ -99,7 +101,7 @@ class Inspector:
             TooDeep: see `leaves`.
             Exception: whatever the detector raises; the request is then to be treated as full of identifiers.
         """
-        self.leaves = leaves = json_texts_of(body, max_depth=self._max_depth)
+        self.leaves = leaves = json_texts_of(body, max_depth=self._max_depth, is_cue=is_cue)
         self._body = body
         for leaf in leaves.texts:
             self._find(leaf.text)
@@ -107,6 +109,7 @@ class Inspector:
             if type(place) is str and "name" in place.lower():
                 self._inspect_name(leaf, body)
         self._inspect_many(leaves)
+        self._inspect_labelled(leaves)
         for text, question in answers(leaf.text for leaf in leaves.texts if leaf.text not in ORDINARY):
             self._answer(text, question)
         if 0 < len(self._known) <= _MOST_KNOWN:
@@ -160,6 +163,32 @@ class Inspector:
             suspects = alone.union(self.finder.suspects(key for key in leaves.keys if key not in alone))
             self._in_keys = {key: self.finder.find(key) for key in suspects}
 
+    def _inspect_labelled(self, leaves: JsonTexts) -> None:
+        """Find what only the keys above a value explain."""
+        values = {(leaf.text, leaf.labels): leaf for leaf in (*leaves.texts, *leaves.numbers) if leaf.labels}
+        rows = [(row, joined) for row in leaves.rows if (joined := JoinedTexts.of_row(row)) is not None]
+        if not values and not rows:
+            return
+        written = [*values, *((joined.text, row[0].labels) for row, joined in rows)]
+        suspects = set(self.finder.suspects(each for text, labels in written for each in readings(text, labels)))
+        for text, labels in values if suspects else ():
+            if text not in ORDINARY:
+                self._add(text, labelled(self.finder, text, labels, suspects))
+        for row, joined in rows if suspects else ():
+            for text, found in joined.parts_of(labelled(self.finder, joined.text, row[0].labels, suspects)):
+                self._add(text, found, is_known=False)
+
+    def _add(self, text: str, found: list[Finding], *, is_known: bool = True) -> None:
+        """Add findings of one text.
+
+        Args:
+            is_known: whether the same values are also to be found in other texts.
+        """
+        if more := set(found).difference(before := self._found[text]):
+            self._found[text] = resolve([*before, *found])
+            for finding in more if is_known else ():
+                self._remember(text, finding)
+
     def _inspect_name(self, leaf: JsonText, body: Mapping[str, Any]) -> None:
         text, path = leaf.text, leaf.path
         if self._surface.is_person(path, body) or (
@@ -195,10 +224,7 @@ class Inspector:
             for finding in self.finder.find(question + text)
             if finding.start >= shift
         ]
-        if more := set(found).difference(before := self._found[text]):
-            self._found[text] = resolve([*before, *found])
-            for finding in more:
-                self._remember(text, finding)
+        self._add(text, found)
 
     def _remember(self, text: str, finding: Finding) -> None:
         surface = text[finding.start : finding.end]

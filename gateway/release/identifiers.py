@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..detect.clean_text_cache import Finder
 from ..detect.findings.finding import Finding
+from ..detect.findings.overlaps import resolve
+from ..detect.labels import labelled
 from ..detect.numbers.digit_runs import Spans
 from ..settings.answers.release import IdentifierAction, IdentifierSettings
 from ..tokens.search import find_tokens
@@ -65,16 +67,29 @@ class KnownIdentifiers:
 
 
 def rescan(
-    text: str, finder: Finder, known: KnownIdentifiers, settings: IdentifierSettings, *, before: str = ""
+    text: str,
+    finder: Finder,
+    known: KnownIdentifiers,
+    settings: IdentifierSettings,
+    *,
+    before: str = "",
+    labels: Sequence[str] = (),
 ) -> tuple[str, list[Outcome]]:
     """Return the text to release, and the outcomes of the check.
 
     Args:
         before: released text before it, in which an identifier may begin.
+        labels: words of the keys above it, in different forms; they explain a value as words before it do.
     """
     whole, new = before + text, list[Finding]()
     found = finder.find(whole)
     found = sorted([*found, *_without_words(whole, finder, found)], key=lambda finding: finding.start)
+    if labels:
+        shift = len(before)
+        by_label = [
+            each._replace(start=each.start + shift, end=each.end + shift) for each in labelled(finder, text, labels)
+        ]
+        found = resolve([*found, *by_label])
     tokens = Spans((token.start, token.end) for token in find_tokens(whole)) if found else Spans(())
     for finding in found:
         start, end = max(0, finding.start - len(before)), finding.end - len(before)

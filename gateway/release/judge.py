@@ -16,9 +16,11 @@ from typing import Any
 
 import orjson
 
-from ..body.json_texts import TooDeep, json_texts_of
+from ..body import exact_json
+from ..body.json_texts import JsonTexts, TooDeep, json_texts_of
 from ..detect.clean_text_cache import Finder
 from ..detect.findings.finding import Finding
+from ..detect.labels import is_cue
 from ..settings import GatewaySettings
 from ..settings.answers.release import IdentifierAction, OnFailure, ReleaseSettings
 from ..surfaces.answers.model_strings import ModelString, Voice
@@ -32,6 +34,7 @@ from .schema import SchemaCheck
 from .sentences import Sentences
 from .verdict import Outcome, Verdict, Verdicts
 
+_ARGUMENTS = "arguments"  # the key of a string that is read as a JSON document
 _CONTEXT = 64
 """Characters of released text in which an identifier may begin; an IBAN with its spaces has 42."""
 
@@ -120,11 +123,12 @@ class ReleaseCheckRun:
         growing = self.growing(voice, tool=lambda: tool)
         return "".join(released for _, released in (*growing.feed(text), *growing.flush()))
 
-    def sentence(self, text: str, voice: Voice, *, before: str = "") -> str:
+    def sentence(self, text: str, voice: Voice, *, before: str = "", labels: Sequence[str] = ()) -> str:
         """Return the text to release for a sentence.
 
         Args:
             before: text of the string before it.
+            labels: words that explain it, if it is the first sentence of a keyed value.
 
         Raises:
             AnswerWithheld: a check failed.
@@ -139,7 +143,9 @@ class ReleaseCheckRun:
             known, rules, released = self._known, settings.identifiers, [text]
 
             def scan() -> list[Outcome]:
-                released[0], outcomes = rescan(text, self._checks.finder, known, rules, before=before[-_CONTEXT:])
+                released[0], outcomes = rescan(
+                    text, self._checks.finder, known, rules, before=before[-_CONTEXT:], labels=labels
+                )
                 return outcomes
 
             self._take(identifiers.CHECK, scan)
@@ -153,26 +159,27 @@ class ReleaseCheckRun:
             AnswerWithheld: a check failed.
         """
         try:
-            decoded = orjson.loads(text)
-        except orjson.JSONDecodeError:
+            decoded = exact_json.loads(text)
+        except (orjson.JSONDecodeError, RecursionError):
             decoded = None
         released = text
         if isinstance(decoded, dict | list):
+            whole = {_ARGUMENTS: text}
             try:
-                leaves = json_texts_of({"": decoded}, max_depth=self._checks.max_depth)
+                leaves = json_texts_of(whole, max_depth=self._checks.max_depth, is_cue=is_cue)
             except TooDeep:
                 self.verdicts.add(Outcome(self._first_check, Verdict.UNKNOWN, "too-deep"))
                 raise
             for leaf in (*leaves.texts, *leaves.numbers):
-                if (masked := self._prose(leaf.text, voice)) != leaf.text:
+                if (masked := self._prose(leaf.text, voice, leaf.labels)) != leaf.text:
                     leaf.put(masked)
+            self._rows(leaves)
             if any(self._prose(key, Voice.ASIDE) != key for key in leaves.keys):
                 self.verdicts.add(
                     Outcome(identifiers.CHECK, Verdict.FAIL, "key")
                 )  # a masked key would break the document
             leaves.close()
-            if any(leaf.is_changed for leaf in (*leaves.texts, *leaves.numbers)):
-                released = orjson.dumps(decoded).decode()
+            released = whole[_ARGUMENTS]
         else:
             released = self._prose(text, voice)
         asked = self._asked.answer if voice is Voice.PROSE else self._asked.tools.get(tool or "")
@@ -241,8 +248,15 @@ class ReleaseCheckRun:
         names = (citations.CHECK, schema.CHECK, identifiers.CHECK)
         return next((name for name, check in zip(names, made, strict=True) if check is not None), forbidden.CHECK)
 
-    def _prose(self, text: str, voice: Voice) -> str:
-        growing = GrowingDocument(self, voice, lambda: None)
+    def _rows(self, leaves: JsonTexts) -> None:
+        """Check lists whose items may be the groups of one number, which cannot be masked one by one."""
+        for row in leaves.rows:
+            joined = " ".join(leaf.text for leaf in row)
+            if not any(leaf.is_changed for leaf in row) and self._prose(joined, Voice.ASIDE, row[0].labels) != joined:
+                self.verdicts.add(Outcome(identifiers.CHECK, Verdict.FAIL, "list"))
+
+    def _prose(self, text: str, voice: Voice, labels: Sequence[str] = ()) -> str:
+        growing = GrowingDocument(self, voice, lambda: None, labels)
         return "".join(released for _, released in (*growing.feed(text), *growing.flush()))
 
     def _phrases(self, before: str, text: str) -> list[Outcome]:
@@ -263,8 +277,11 @@ class ReleaseCheckRun:
 class GrowingDocument:
     """Judges a string sentence by sentence, while it grows."""
 
-    def __init__(self, judge: ReleaseCheckRun, voice: Voice, tool: Callable[[], str | None]) -> None:
+    def __init__(
+        self, judge: ReleaseCheckRun, voice: Voice, tool: Callable[[], str | None], labels: Sequence[str] = ()
+    ) -> None:
         self._judge = judge
+        self._labels = labels
         self._voice = voice
         self._tool = tool
         self._sentences = Sentences()
@@ -299,7 +316,8 @@ class GrowingDocument:
         return [self._judged(taken)] if taken else []
 
     def _judged(self, text: str) -> Unit:
-        released = self._judge.sentence(text, self._voice, before=self._before)
+        labels = () if self._before else self._labels
+        released = self._judge.sentence(text, self._voice, before=self._before, labels=labels)
         self._before = (self._before + text)[-_LONGEST_BEFORE:]
         return text, released
 

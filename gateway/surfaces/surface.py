@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Protocol, TypeGuard
 
 import orjson
 
+from ..body import exact_json
 from ..body.json_texts import Path
 from ..domain.errors import Code, Refused, UpstreamFailed, error_body
 from ..domain.obstacles import Obstacle
@@ -103,9 +104,11 @@ class Surface(ABC):
             Refused: unreadable for this API.
         """
         try:
-            return orjson.loads(raw)
-        except orjson.JSONDecodeError:
+            return exact_json.loads(raw)
+        except (orjson.JSONDecodeError, UnicodeDecodeError):
             raise Refused(Code.INVALID_JSON) from None
+        except RecursionError:
+            raise Refused(Code.TOO_DEEP) from None
 
     def write(
         self,
@@ -123,8 +126,8 @@ class Surface(ABC):
             cache_salt: of the tenant; replaces the client's own.
         """
         if cache_salt is None or not self.is_salted:
-            return orjson.dumps({**body, **self.told, "model": model})
-        return orjson.dumps({**body, **self.told, "model": model, "cache_salt": cache_salt})
+            return exact_json.dumps({**body, **self.told, "model": model})
+        return exact_json.dumps({**body, **self.told, "model": model, "cache_salt": cache_salt})
 
     def check(self, body: Mapping[str, Any]) -> None:
         """Check that `body` is a request of this surface.

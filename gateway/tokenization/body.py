@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from ..body import exact_json
 from ..detect.clean_text_cache import CachedFinder
 from ..detect.findings.finding import Finding
 from ..domain.entities import EntityType, Mark
@@ -93,7 +94,7 @@ def tokenize_body(
         leaves.close()
         new = {key: value for key, value in body.items() if key not in dropped}
         new.update(told, model=model)
-        data = orjson.dumps(new)
+        data = exact_json.dumps(new)
     finally:
         leaves.undo()
     if rewritten:

@@ -182,6 +182,11 @@ def names_a_password(head: str) -> bool:
     return found[-1]["word"].lower() not in _NEED_SIGN or (found[-1].start() == 0 and not head.isascii())
 
 
+def has_password_word(label: str) -> bool:
+    """Return whether a label contains a word for passwords."""
+    return any(_is_word(label, match.start()) for match in _WORD.finditer(label))
+
+
 def is_mixed(value: str, _word: str = "") -> bool:
     """Return whether `value` mixes character classes as passwords do: "Tiger1128", "k(D3x!"; not addresses or codes."""
     if len(value) < 6 or _ADDRESS.match(value) or _is_code(value):

@@ -119,6 +119,7 @@ _BEFORE = re.compile(
 )
 _REACH = 48  # characters before a name
 _HEAD = re.compile(rf"(?:.{{0,20}}[ _])?(?:{'|'.join((*_WORDS, *_NAMES))})", re.IGNORECASE)
+_NAMED = re.compile(rf"(?<![^\W\d_])(?:{'|'.join((*_WORDS, *_NAMES))})", re.IGNORECASE)
 # A following word changes the meaning: "1024 is the pin count".
 _WORD = re.compile(
     rf"(?<!\w)(?:{'|'.join(_WORDS)})(?![\w-]|[ ](?!(?:for|of|to|on|and|please|now|für|und|bitte|thanks)(?!\w))[a-z])",
@@ -132,6 +133,11 @@ _FEWEST_BY_WORD = 4  # digits after a word with other meanings: "pin 12", "pin: 
 def names_a_code(head: str) -> bool:
     """Return whether the header of a column is one of the names."""
     return _HEAD.fullmatch(head) is not None
+
+
+def has_code_name(label: str) -> bool:
+    """Return whether a label contains one of the names."""
+    return _NAMED.search(label) is not None
 
 
 class ShortCodeRecognizer:

@@ -1,0 +1,80 @@
+"""Reads a value together with the words of a label before it: a JSON key, which is no part of the value's text.
+
+    is_cue("date of birth")                                      # True: a recognizer knows a word of it
+    labelled(finder, "1980-01-02", ["date of birth"])            # [Finding(start=0, end=10, BIRTH_DATE, ...)]
+
+The label stands before the value as in prose, `date of birth: 1980-01-02`, so that every recognizer applies. Which
+labels matter is asked of the words that the recognizers have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import cache
+from typing import Protocol
+
+from .context.topics import Topics, named_topics
+from .findings.finding import Finding
+from .findings.overlaps import resolve
+from .names.in_fields import field_at_end, words_of_label
+from .recognizers.labelled_passwords import has_password_word
+from .recognizers.pins_and_codes import has_code_name
+from .schemes import FORMS, NUMBERS
+
+_JOINT = ": "
+_LONGEST_READ = 640  # characters of a value; a label explains nothing farther from it, and a password has at most 512
+_NOT_CUES = frozenset({"order", "company"})  # topics that explain why a number is no identifier
+
+
+class _Finder(Protocol):
+    def find(self, text: str) -> list[Finding]:
+        """Identifiers, sorted, none overlapping."""
+
+
+def is_cue(label: str) -> bool:
+    """Return whether a label has a word with which a recognizer explains what follows."""
+    topics = _topics()
+    return (
+        topics.before(f"{label} ", len(label) + 1).near != 0
+        or has_password_word(label)
+        or has_code_name(label)
+        or field_at_end(words_of_label(label)) != ""
+    )
+
+
+def readings(text: str, labels: Iterable[str]) -> list[str]:
+    """Return `text` after each of its labels, as it is to be scanned."""
+    head = text if len(text) <= _LONGEST_READ else text[:_LONGEST_READ]
+    return [f"{label}{_JOINT}{head}" for label in labels]
+
+
+def labelled(
+    finder: _Finder, text: str, labels: Collection[str], suspects: Collection[str] | None = None
+) -> list[Finding]:
+    """Return the findings in `text` that its labels explain, and those that need none, without overlaps.
+
+    Args:
+        suspects: readings that may contain a finding; None if this is unknown.
+    """
+    found: list[Finding] = []
+    for label, reading in zip(labels, readings(text, labels), strict=True):
+        if suspects is not None and reading not in suspects:
+            continue
+        shift = len(label) + len(_JOINT)
+        here = finder.find(reading)
+        if len(reading) < shift + len(text) and any(finding.end == len(reading) for finding in here):
+            here = finder.find(f"{label}{_JOINT}{text}")  # the end of the finding is farther on
+        found += [
+            finding._replace(start=max(0, finding.start - shift), end=finding.end - shift)
+            for finding in here
+            if finding.end > shift
+        ]
+    return resolve(found)
+
+
+@cache
+def _topics() -> Topics:
+    specs = {f"@{topic}" for topic in named_topics() if topic not in _NOT_CUES}
+    specs.update(spec for number in NUMBERS for spec in number.near)
+    specs.update(spec for form in FORMS for spec in form.near)
+    return Topics(specs)
