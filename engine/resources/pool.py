@@ -27,6 +27,8 @@ from .resource_type import Query, ResourceType
 
 FOLDER = "/etc/sovctl/pools"
 UNITS = "/etc/systemd/system"
+NO_MEDIA_HOST = "no-media-host.invalid"
+"""Host that cannot exist (RFC 6761, 6.4). vLLM fetches from every host if its list of hosts is empty."""
 PROBE = "/usr/local/lib/sovctl/probe"
 PROBE_TEMPLATES = ("probe.json.j2", "probe.service.j2", "probe.timer.j2")
 MASTER_PORT = 29501
@@ -113,10 +115,20 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
         "ssl-keyfile": f"{TLS}/node.key",
         "ssl-ca-certs": f"{TLS}/ca.pem",
         "ssl-cert-reqs": 2,  # a client certificate is required; ssl.CERT_REQUIRED
+        "allowed-media-domains": _media_hosts(context, pool) or [NO_MEDIA_HOST],
         "disable-uvicorn-access-log": True,
         "disable-fastapi-docs": True,
         "shutdown-timeout": SHUTDOWN_TIMEOUT_S,
     }
+
+
+def _media_hosts(context: Context, pool: Pool) -> list[str]:
+    """Return the hosts from which routes let a pool fetch media, sorted by name."""
+    if context.spec.gateway is None:
+        return []
+    names = {pool.name, *(adapter.name for adapter in pool.adapters)}
+    routes = [route for route in context.spec.gateway.routes if names.intersection((route.pool, *route.fallbacks))]
+    return sorted({host for route in routes for host in route.media_hosts})
 
 
 def _master_port(context: Context, replica: Replica) -> int:
@@ -132,6 +144,7 @@ def environment(context: Context, rank: Rank) -> dict[str, str]:
         "HF_HUB_OFFLINE": "1",
         "TRANSFORMERS_OFFLINE": "1",
         "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_MEDIA_URL_ALLOW_REDIRECTS": "0",  # a redirect could name a host outside allowed-media-domains
         "DO_NOT_TRACK": "1",
         "VLLM_HOST_IP": address,  # if unset, vLLM looks up the route to 8.8.8.8
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "120",  # longer than the gateway keeps idle connections

@@ -10,6 +10,7 @@ from .access import Admin, CallerLimits, CertificateName, GroupName, IdentityPro
 from .detect import Detect
 from .policy import Policy
 from .release import Handoff
+from .request_fields import RequestFieldsRow
 from .routing import Capability, Limits, Route, Routing
 from .tracing import Tracing
 from .types import Country, Day, FilePath, HostName, ModelName, Name, Port, Secret, SpecModel
@@ -118,6 +119,8 @@ class Gateway(SpecModel):
     """Thresholds above which a server counts as full."""
     limits: Limits = Limits()
     """Limits of one request."""
+    request_fields: Annotated[list[RequestFieldsRow], Field(max_length=100)] = Field(default_factory=list)
+    """Changes of the built-in table of request fields: which ones pools and clouds receive."""
     policy: Policy = Field(default_factory=Policy)
     """Actions for identifiers in requests that could be sent to a cloud."""
     detect: Detect = Field(default_factory=Detect)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from .release import Release
-from .types import ModelName, Name, SpecModel
+from .types import HostName, ModelName, Name, SpecModel
 
 Capability = Literal["tools", "json-schema", "vision", "audio", "reasoning"]
 """Feature of a request that not every model supports."""
@@ -47,6 +47,9 @@ class Route(SpecModel):
     """Heuristic whose choice is recorded. Default: none."""
     release: Release | None = None
     """Checks on an answer before the client receives it. Default: none."""
+    media_hosts: Annotated[list[HostName], Field(max_length=100)] = Field(default_factory=list)
+    """Hosts from which the pools of the route may fetch images, audio, video and files, over https; each needs a
+    perimeter exception. Default: none; media are sent in `data:` URLs."""
     fallbacks: list[Name] = Field(default_factory=list)
     """Further pools, and further clouds if `cloud` is set. They are tried after `pool` and `cloud`, in this order."""
 

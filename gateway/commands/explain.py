@@ -83,7 +83,7 @@ async def _explain(settings: GatewaySettings, surface: Surface, caller: Principa
     store = await open_store(settings, is_trial=True)
     admission = Admission(settings, Quota(settings.quota, settings.access.teams, store))
     planned: Planned | None = None
-    refused = None
+    refused = field = None
     try:
         if not caller.may_use_surface(surface.family):
             return {**_who(caller), "refused": "surface_not_allowed"}
@@ -93,11 +93,13 @@ async def _explain(settings: GatewaySettings, surface: Surface, caller: Principa
         if not planned.upstreams:
             refused = refusal_of(planned).code.value
     except Refused as error:
-        refused = error.code.value
+        refused, field = error.code.value, error.param
     finally:
         if store is not None:
             await store.close()
     told: dict[str, Any] = {**_who(caller), "refused": refused}
+    if field is not None:
+        told["field"] = field
     if planned is not None and planned.inspected.inspection is not None:
         told |= _found(settings, planned) | _decided(settings, planned)
     return told

@@ -26,6 +26,8 @@ class Code(StrEnum):
     INVALID_JSON = "invalid_json"
     INVALID_FORM = "invalid_form"
     INVALID_REQUEST = "invalid_request"
+    FIELD_NOT_ALLOWED = "field_not_allowed"
+    MEDIA_URL_NOT_ALLOWED = "media_url_not_allowed"
     TOO_DEEP = "too_deep"
     BODY_TOO_LARGE = "body_too_large"
     HEAD_TOO_LARGE = "head_too_large"
@@ -80,6 +82,10 @@ _ANSWERS: dict[Code, _Answer] = {
         400, _INVALID, "invalid form; send multipart/form-data in UTF-8 with the fields `file` and `model`"
     ),
     Code.INVALID_REQUEST: _Answer(400, _INVALID, "the body does not match the schema of this API"),
+    Code.FIELD_NOT_ALLOWED: _Answer(400, _INVALID, "this gateway does not accept a field of the request; remove it"),
+    Code.MEDIA_URL_NOT_ALLOWED: _Answer(
+        400, _INVALID, "servers may not fetch this URL; send the content in a `data:` URL"
+    ),
     Code.TOO_DEEP: _Answer(400, _INVALID, "the JSON body is nested too deeply"),
     Code.BODY_TOO_LARGE: _Answer(413, _INVALID, "the body is too large"),
     Code.HEAD_TOO_LARGE: _Answer(431, _INVALID, "the header fields are too large; send fewer or shorter ones"),
@@ -195,6 +201,10 @@ UPSTREAM_ERROR = {"code": "server_error", "message": _ANSWERS[Code.UPSTREAM_FAIL
 """Replaces an error that an upstream reports inside an answer; the upstream's text may contain anything."""
 
 
+_NAMED = frozenset({Code.FIELD_NOT_ALLOWED, Code.MEDIA_URL_NOT_ALLOWED})
+"""Codes whose message is about the field, which is present."""
+
+
 _NOT_TAKEN_UP = frozenset({"connect", "tls", "full", "open"})
 
 
@@ -250,7 +260,7 @@ class Refused(Exception):
         self.reasons = reasons
         """Policy's reasons, such as `language:de`; the codes of the audit record."""
         self.param = param
-        """The missing or invalid field. Its name is from the API's schema, not from the request."""
+        """The missing, invalid or refused field. Its name is from the API's schema, not from the request."""
         self.headers: Headers = headers or []
 
     @property
@@ -266,7 +276,9 @@ def status_and_message(code: Code, param: str | None = None) -> tuple[int, str]:
         param: the missing or invalid field.
     """
     answer = _ANSWERS[code]
-    where = f"; `{param}` is absent or invalid" if param is not None else ""
+    if param is None:
+        return answer.status, answer.message
+    where = f": `{param}`" if code in _NAMED else f"; `{param}` is absent or invalid"
     return answer.status, answer.message + where
 
 

@@ -14,11 +14,13 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import orjson
 
 from ..access.principal import Principal
 from ..body.json_texts import TooDeep
+from ..body.media_references import find_media_problem, media_urls_of
 from ..detect.clean_text_cache import CachedFinder, Finder
 from ..domain.errors import Code, Refused
 from ..exchange.admitted import Admitted
@@ -29,11 +31,12 @@ from ..inspection.inspector import Inspection, Inspector
 from ..model_finders import OF_THE_REQUEST, ModelFinder, run_model_finders
 from ..policy.decision import Permit, Reason, Verdict, decide
 from ..policy.permissions import Policy
+from ..policy.request_fields import request_field_tables
 from ..release.judge import ReleaseChecks
 from ..routing.complexity import complexity_of, shadow_of
 from ..routing.demand import demand_of
 from ..routing.plan import NO_COST_LIMITS, CostLimits, candidates_of, plan_route
-from ..settings import GatewaySettings
+from ..settings import GatewaySettings, SurfaceName
 from ..surfaces import Surface
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
@@ -79,6 +82,15 @@ class Planner:
         self._policy = Policy.compile(settings.policy, settings.routes, settings.upstreams)
         self._candidates = candidates_of(settings)
         self._routes = {route.model: route for route in settings.routes}
+        self._media_urls = {route.model: media_urls_of(route.media_hosts) for route in settings.routes}
+        tables = request_field_tables(settings)
+        self._field_tables = {
+            (route.model, surface): tuple(
+                {tables[name, surface] for name in route.upstreams if (name, surface) in tables}
+            )
+            for route in settings.routes
+            for surface in SurfaceName
+        }
 
     def accept(
         self,
@@ -115,6 +127,7 @@ class Planner:
             raise Refused(Code.MODEL_NOT_FOUND)
         if not principal.may_use(route.model):
             raise Refused(Code.ROUTE_NOT_ALLOWED)
+        self._check_fields(surface, route.model, body)
         try:
             beginning = () if conversation_header is not None else surface.beginning(body)
             conversations = [
@@ -149,6 +162,22 @@ class Planner:
             trace,
             may_resend,
         )
+
+    def _check_fields(self, surface: Surface, model: str, body: Mapping[str, Any]) -> None:
+        """Check fields and media for all upstreams of the route, so that the answer does not depend on the rest of the
+        request.
+
+        Raises:
+            Refused: the request contains a field or a URL that an upstream must not receive.
+        """
+        for table in self._field_tables[model, surface.family]:
+            if (field := table.refused_field(body)) is not None:
+                raise Refused(Code.FIELD_NOT_ALLOWED, param=field or None)
+        for name in surface.media:
+            problem = find_media_problem(body.get(name), self._media_urls[model])
+            if problem is not None:
+                code = Code.MEDIA_URL_NOT_ALLOWED if problem.is_url else Code.FIELD_NOT_ALLOWED
+                raise Refused(code, param=problem.field)
 
     async def inspect(self, admitted: Admitted) -> Inspected:
         """Return the request with its findings and the decision of policy.

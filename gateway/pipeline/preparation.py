@@ -18,6 +18,8 @@ from typing import Any
 from ..audit.audit_log import AuditLog, DurableWrite
 from ..domain.errors import Refused
 from ..exchange.attempt import Attempt
+from ..policy.request_fields import FieldTables
+from ..settings.traffic.request_fields import REMOVED
 from ..telemetry.tracing import span
 from ..tokenization.tokenizer import Tokenizer
 from ..tokens.restore import RestoreCounts
@@ -27,6 +29,7 @@ from .answer_record import AnswerRecorder
 from .delivery import Delivery
 from .progress import Progress
 
+_FIELDS_REMOVED = "fields-removed"
 _SALTS = 1024  # cached salts, one per tenant; one costs 2 us
 
 
@@ -35,15 +38,23 @@ class AttemptPreparer:
 
     Args:
         salt_key: key of the tenants' cache salts.
+        field_tables: fields that an upstream may receive, by its name and the API.
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, delivery: Delivery, admission: Admission, audit: AuditLog, salt_key: bytes
+        self,
+        tokenizer: Tokenizer,
+        delivery: Delivery,
+        admission: Admission,
+        audit: AuditLog,
+        salt_key: bytes,
+        field_tables: FieldTables,
     ) -> None:
         self._tokenizer = tokenizer
         self._delivery = delivery
         self._admission = admission
         self._audit = audit
+        self._field_tables = field_tables
         self._salt = lru_cache(maxsize=_SALTS)(partial(cache_salt, salt_key))
 
     async def prepare(self, progress: Progress, upstream: Upstream) -> AnswerRecorder | None:
@@ -60,18 +71,21 @@ class AttemptPreparer:
         admitted = planned.inspected.admitted
         request, body = admitted.request, admitted.body
         surface = request.surface
+        removed = self._field_tables[upstream.name, surface.family].removed(body)
+        if removed and not removed <= REMOVED:
+            progress.reasons.append(f"{_FIELDS_REMOVED}:{upstream.name}")
         issued: Mapping[str, str] = {}
         repeated: Mapping[str, Any] = {}
         if upstream.may_see_raw_text:
             data = surface.write(
-                body,
+                {name: value for name, value in body.items() if name not in removed} if removed else body,
                 request.raw_body,
                 request.headers,
                 model=upstream.model,
                 cache_salt=self._salt(request.principal.tenant) if upstream.settings.cache_salt else None,
             )
         else:
-            draft = await self._tokenizer.tokenize(planned.inspected, progress.conversations, upstream)
+            draft = await self._tokenizer.tokenize(planned.inspected, progress.conversations, upstream, removed=removed)
             progress.conversations = (draft.conversation,)
             data, issued = draft.outgoing
             repeated = {key: body[key] for key in surface.repeated if key in body}
@@ -99,7 +113,7 @@ class AttemptPreparer:
                 draft.cancel()
             raise
         if draft is not None:  # the vault has stored values while the record was written
-            outgoing = await self._tokenizer.stored(planned.inspected, upstream, draft)
+            outgoing = await self._tokenizer.stored(planned.inspected, upstream, draft, removed=removed)
             if outgoing is not draft.outgoing:
                 data, issued = outgoing
                 recorder.attempt = replace(attempt, body=data, issued=issued)

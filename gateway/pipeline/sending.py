@@ -24,6 +24,7 @@ from ..exchange.delivered import Delivered
 from ..exchange.planned import Planned
 from ..exchange.request import Request
 from ..policy.decision import Reason
+from ..policy.request_fields import FieldTables
 from ..quota.need import NOTHING
 from ..settings import Fault, UpstreamKind
 from ..telemetry import log
@@ -68,6 +69,7 @@ class UpstreamSender:
     Args:
         salt_key: key of the tenants' cache salts.
         signer: signs the principal for pools that require it; None if no pool does.
+        field_tables: see `AttemptPreparer`.
     """
 
     def __init__(
@@ -82,9 +84,10 @@ class UpstreamSender:
         metrics: Metrics,
         salt_key: bytes,
         signer: PrincipalSigner | None,
+        field_tables: FieldTables,
     ) -> None:
         self._upstreams = upstreams
-        self._preparer = AttemptPreparer(tokenizer, delivery, admission, audit, salt_key)
+        self._preparer = AttemptPreparer(tokenizer, delivery, admission, audit, salt_key, field_tables)
         self._delivery = delivery
         self._admission = admission
         self._escalation = escalation

@@ -25,6 +25,7 @@ from ..audit.audit_log import AuditLog
 from ..detect.clean_text_cache import Finder
 from ..handoff.service import HandoffService
 from ..model_finders import ModelFinder
+from ..policy.request_fields import request_field_tables
 from ..quota.need import NOTHING
 from ..quota.quota import Quota
 from ..quota.reservation import UNLIMITED
@@ -106,6 +107,7 @@ class RequestHandler:
             metrics=metrics,
             salt_key=keys.salt,
             signer=signer,
+            field_tables=request_field_tables(settings),
         )
 
     async def serve(

@@ -39,7 +39,18 @@ from ..settings import DetectSettings, GatewaySettings, load_settings
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 
-LIVE = ("clients_file", "access", "quota", "routes", "policy", "detect", "restore", "tokens", "limits")
+LIVE = (
+    "clients_file",
+    "access",
+    "quota",
+    "routes",
+    "policy",
+    "detect",
+    "restore",
+    "tokens",
+    "limits",
+    "request_fields",
+)
 """Keys of gateway.yaml that can change during operation; other keys need a restart."""
 
 _CALLERS = ("clients_file", "access")

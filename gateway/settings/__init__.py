@@ -26,6 +26,7 @@ from .tokens import TokenSettings
 from .tracing import TracingSettings
 from .traffic.limits import Limits
 from .traffic.quota import CallerLimits, Price, PriceList, QuotaSettings
+from .traffic.request_fields import FieldAction, RequestFieldsRow
 from .traffic.routing import Fault, RoutingSettings, ShadowSettings
 from .traffic.upstream import Capability, UpstreamKind, UpstreamSettings
 from .vault import KekSettings, Pkcs11Settings, PostgresqlSettings, VaultSettings
@@ -38,6 +39,7 @@ __all__ = [
     "Capability",
     "DetectSettings",
     "Fault",
+    "FieldAction",
     "GatewaySettings",
     "HandoffSettings",
     "IdentityProviderSettings",
@@ -54,6 +56,7 @@ __all__ = [
     "Price",
     "PriceList",
     "QuotaSettings",
+    "RequestFieldsRow",
     "RestoreSettings",
     "RouteSettings",
     "RoutingSettings",

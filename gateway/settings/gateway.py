@@ -23,6 +23,7 @@ from .tokens import TokenSettings
 from .tracing import TracingSettings
 from .traffic.limits import Limits
 from .traffic.quota import QuotaSettings
+from .traffic.request_fields import RequestFieldsRow
 from .traffic.routing import RoutingSettings
 from .traffic.upstream import UpstreamSettings
 from .vault import VaultSettings
@@ -60,6 +61,8 @@ class GatewaySettings(SettingsModel):
     """Seconds without a response of a disk or database after which ledger, vault or quota count as unavailable."""
     upstreams: Annotated[list[UpstreamSettings], Field(min_length=1)]
     routes: Annotated[list[RouteSettings], Field(min_length=1)]
+    request_fields: Annotated[list[RequestFieldsRow], Field(max_length=100)] = Field(default_factory=list)
+    """Changes of the built-in table of request fields. The last row that names a field applies."""
     policy: PolicySettings = Field(default_factory=PolicySettings)
     detect: DetectSettings = Field(default_factory=DetectSettings)
     tokens: TokenSettings = Field(default_factory=TokenSettings)

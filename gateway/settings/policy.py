@@ -16,6 +16,7 @@ from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
 from .answers.release import ReleaseSettings
 from .base.model import Name, SettingsModel
+from .base.urls import HostName
 from .traffic.quota import Money
 from .traffic.routing import Fault, ShadowSettings
 
@@ -61,6 +62,10 @@ class RouteSettings(SettingsModel):
     """Heuristic choice by difficulty of the request, recorded and not applied. Default: none."""
     release: ReleaseSettings | None = None
     """Checks on an answer before the client receives it. Default: none."""
+
+    media_hosts: Annotated[list[HostName], Field(max_length=100)] = Field(default_factory=list)
+    """Hosts from which the pools of the route may fetch images, audio, video and files, over https. Default: none;
+    media are sent in `data:` URLs."""
 
     fallbacks: list[Name] = Field(default_factory=list)
     """Further pools, and further clouds if `cloud` is set. They are asked after `pool` and `cloud`, in this order."""

@@ -24,6 +24,7 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_duplicates("routes", "model", (route.model for route in settings.routes)),
         *_upstreams_of_routes(settings),
         *_hand_offs_of_routes(settings),
+        *_upstreams_of_request_fields(settings),
         *_jurisdictions(settings),
         *_routes_of_rules_and_callers(settings),
         *_principals(settings),
@@ -130,6 +131,19 @@ def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
             if (name := getattr(route.shadow, field)) not in route.upstreams:
                 message = f"expected one of {', '.join(route.upstreams)}, got {name}"
                 yield Problem(message, where=f"routes[{index}].shadow.{field}")
+
+
+def _upstreams_of_request_fields(settings: GatewaySettings) -> Iterator[Problem]:
+    known = [upstream.name for upstream in settings.upstreams]
+    for index, row in enumerate(settings.request_fields):
+        for name in row.upstreams:
+            if name not in known:
+                near = nearest(name, known)
+                yield Problem(
+                    f"unknown upstream {name}",
+                    where=f"request_fields[{index}].upstreams",
+                    hint=f"did you mean {near}?" if near else "",
+                )
 
 
 def _jurisdictions(settings: GatewaySettings) -> Iterator[Problem]:

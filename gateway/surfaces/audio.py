@@ -46,6 +46,7 @@ class Transcriptions(Surface):
     paths = ("/v1/audio/transcriptions",)
     path = "audio/transcriptions"
     client_headers = ("content-type",)
+    media = ()
     is_upload = True
     has_text = False
     spelled_out = Surface.spelled_out | {"words", "tokens"}

@@ -24,6 +24,7 @@ class Completions(Surface):
     family = SurfaceName.COMPLETIONS
     paths = ("/v1/completions",)
     path = "completions"
+    media = ()
     answer_list = "choices"
     fields = FIELDS
 

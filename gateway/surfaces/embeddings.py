@@ -26,6 +26,7 @@ class Embeddings(Surface):
     paths = ("/v1/embeddings",)
     path = "embeddings"
     parts = PARTS
+    media = ("messages", "input")
     answer_list = "data"
     has_text = False
     has_stream = False

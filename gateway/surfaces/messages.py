@@ -78,6 +78,7 @@ class Messages(Surface):
     paths = ("/v1/messages",)
     path = "messages"
     parts = _BLOCKS
+    media = ("messages", "system")
     dropped = frozenset({"metadata", "cache_salt"})
     client_headers = ("anthropic-version", "anthropic-beta")
     answer_list = "content"

@@ -27,6 +27,7 @@ class Rerank(Surface):
     paths = ("/v1/rerank", "/v2/rerank", "/rerank")
     path = "rerank"
     parts = PARTS
+    media = ("query", "documents")
     answer_list = "results"
     fields = Fields(left_alone=Surface.fields.left_alone, documents=frozenset({"document"}))
     is_written = False
@@ -57,6 +58,7 @@ class Score(Surface):
     paths = ("/v1/score", "/score")
     path = "score"
     parts = PARTS
+    media = _SIDE_NAMES
     answer_list = "data"
     has_text = False
     has_stream = False

@@ -72,6 +72,7 @@ class Responses(Surface):
     paths = ("/v1/responses",)
     path = "responses"
     parts = _PARTS
+    media = ("input",)
     dropped = frozenset(
         {"user", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "metadata", "cache_salt"}
     )

@@ -62,6 +62,8 @@ class Surface(ABC):
     """Path at upstreams, below their base URL."""
     parts: ClassVar[Mapping[str, Obstacle | None]] = {}
     """Types of content parts: None for text, else the obstacle. A missing type is unknown."""
+    media: ClassVar[Collection[str]] = ("messages",)
+    """Top-level fields whose content parts may refer to media."""
     dropped: ClassVar[Collection[str]] = frozenset({"user", "cache_salt"})
     """Top-level fields about the end user or for a provider's bookkeeping; not needed by a cloud to answer."""
     told: ClassVar[Mapping[str, Any]] = {}
@@ -122,7 +124,8 @@ class Surface(ABC):
         """Return the request for a pool: unchanged except for its model and its salt.
 
         Args:
-            raw: the bytes of `body`.
+            body: the fields that the pool may receive.
+            raw: the bytes of the whole request.
             cache_salt: of the tenant; replaces the client's own.
         """
         if cache_salt is None or not self.is_salted:

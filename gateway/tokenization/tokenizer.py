@@ -78,11 +78,19 @@ class Tokenizer:
         self._commit_s = commit_s
         self._surrogates = frozenset(EntityType(name) for name in settings.tokens.format_preserving)
 
-    async def tokenize(self, inspected: Inspected, conversations: Sequence[Conversation], upstream: Upstream) -> Draft:
+    async def tokenize(
+        self,
+        inspected: Inspected,
+        conversations: Sequence[Conversation],
+        upstream: Upstream,
+        *,
+        removed: frozenset[str] = frozenset(),
+    ) -> Draft:
         """Return the body for a cloud; its token values are being stored in the vault.
 
         Args:
             conversations: the conversation under each token key; the vault is asked for the current one of several.
+            removed: top-level fields that this cloud does not receive, in addition to those of the API.
 
         Raises:
             NotTokenized: the body must not be sent.
@@ -91,11 +99,13 @@ class Tokenizer:
             conversation = conversations[0]
             if len(conversations) > 1:
                 conversation = await self._vault.living(conversations) or conversation
-            return await self._tokenize(inspected, conversation, upstream)
+            return await self._tokenize(inspected, conversation, upstream, removed)
         except Exception as error:  # noqa: BLE001 - after any failure, nothing may be sent
             raise _not_tokenized(inspected, error) from None
 
-    async def stored(self, inspected: Inspected, upstream: Upstream, draft: Draft) -> TokenizedBody:
+    async def stored(
+        self, inspected: Inspected, upstream: Upstream, draft: Draft, *, removed: frozenset[str] = frozenset()
+    ) -> TokenizedBody:
         """Return the body for a cloud, once its token values are durable in the vault.
 
         Raises:
@@ -105,7 +115,7 @@ class Tokenizer:
             try:
                 return await self._stored(draft)
             except Superseded:  # the conversation was erased since: once more, with new tokens
-                return await self._stored(await self._tokenize(inspected, draft.conversation, upstream))
+                return await self._stored(await self._tokenize(inspected, draft.conversation, upstream, removed))
         except Exception as error:  # noqa: BLE001 - after any failure, nothing may be sent
             raise _not_tokenized(inspected, error) from None
 
@@ -116,7 +126,9 @@ class Tokenizer:
             self._commit_s.observe(time.perf_counter() - draft.began)
         return draft.outgoing
 
-    async def _tokenize(self, inspected: Inspected, conversation: Conversation, upstream: Upstream) -> Draft:
+    async def _tokenize(
+        self, inspected: Inspected, conversation: Conversation, upstream: Upstream, removed: frozenset[str]
+    ) -> Draft:
         admitted, inspector = inspected.admitted, inspected.inspector
         request = admitted.request
         surface, has_text = request.surface, request.surface.has_text
@@ -142,7 +154,7 @@ class Tokenizer:
                 request.permissions,
                 issuer,
                 model=upstream.model,
-                dropped=surface.dropped,
+                dropped=removed.union(surface.dropped) if removed else surface.dropped,
                 told=surface.told,
             )
 

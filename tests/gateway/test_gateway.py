@@ -203,7 +203,7 @@ def test_every_field_is_scanned(gateway: Any, cloud: EchoUpstream) -> None:
         (
             [
                 {"type": "text", "text": "What is this?"},
-                {"type": "image_url", "image_url": {"url": "https://x.test/a.png"}},
+                {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
             ],
             "obstacle:image",
         ),

@@ -11,6 +11,7 @@ from sovctl.support.canonical_json import sha256_hex
 
 from ...facts.node import NodeFacts
 from ...spec import Node
+from ...spec.routing import Route
 from ..context import GATEWAY_USER, Context, render
 from ..credential import SECRETS, TLS
 from ..environment import GATEWAY, stamp
@@ -64,11 +65,12 @@ def configuration(context: Context) -> dict[str, Any]:
             "origin": f"sovctl.{spec.site.name}/gateway",
         },
         "upstreams": [*_pools(context), *_clouds(context)],
-        "routes": [route.model_dump(mode="json", exclude_none=True) for route in gateway.routes],
+        "routes": [_route(route) for route in gateway.routes],
         **gateway_handoff.handoff(context, data=DATA),
         **gateway_handoff.tracing(context),
         "tokens": {"format_preserving": list(gateway.tokens.format_preserving)},
         "restore": {"link_hosts": list(gateway.restore.link_hosts)},
+        **_request_fields(context),
         "policy": gateway.policy.model_dump(mode="json"),
         "detect": _detect(context),
         "routing": {
@@ -79,6 +81,18 @@ def configuration(context: Context) -> dict[str, Any]:
         },
         "limits": {"request_timeout_s": gateway.limits.request_timeout_s},
     }
+
+
+def _route(route: Route) -> dict[str, Any]:
+    rendered = route.model_dump(mode="json", exclude_none=True)
+    if not route.media_hosts:
+        del rendered["media_hosts"]
+    return rendered
+
+
+def _request_fields(context: Context) -> dict[str, Any]:
+    rows = [row.model_dump(mode="json", exclude_defaults=True) for row in context.gateway.request_fields]
+    return {"request_fields": rows} if rows else {}
 
 
 def _detect(context: Context) -> dict[str, Any]:

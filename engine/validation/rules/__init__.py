@@ -55,6 +55,8 @@ RULES: tuple[Rule, ...] = (
     Rule("no client's key has expired", ("gateway",), access.check_key_expiry),
     Rule("where cost is limited, every pool and cloud has a price", ("gateway",), access.check_prices),
     Rule("pools in `send_principal` are pools of routes", ("gateway",), access.check_principals),
+    Rule("rows of `gateway.request_fields` name pools or clouds of routes, and each field once", ("gateway",),
+         access.check_request_fields),
     Rule("names of `gateway.detect.models` are unique", ("gateway",), detect.check_name_models),
     Rule("`gateway.detect.llm_review` names a pool with a chat model", ("gateway", "pools", "models"),
          detect.check_llm_review),

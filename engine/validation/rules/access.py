@@ -132,6 +132,24 @@ def check_principals(site: SiteUnderValidation) -> Iterator[Problem]:
         yield from unknown_name("pool of a route", name, pools, where)
 
 
+def check_request_fields(site: SiteUnderValidation) -> Iterator[Problem]:
+    gateway = site.spec.gateway
+    if gateway is None:
+        return
+    named = [name for route in gateway.routes for name in (route.pool, *route.fallbacks)]
+    known = [name for name in site.spec.served() if name in named] + [cloud.name for cloud in gateway.clouds]
+    for index, row in enumerate(gateway.request_fields):
+        where = f"gateway.request_fields[{index}]"
+        for number, name in enumerate(row.upstreams):
+            yield from unknown_name("pool or cloud of a route", name, known, f"{where}.upstreams[{number}]")
+        fields = [*row.allow, *row.strip, *row.refuse]
+        yield from duplicates("field", [(where, name) for name in fields])
+        if any("." in name for name in (*row.strip, *row.refuse)):
+            yield Problem("expected members of chat_template_kwargs under `allow` only", where=where)
+        if not fields and row.unknown is None:
+            yield Problem("expected at least one of allow, strip, refuse and unknown, got none", where=where)
+
+
 def _team(gateway: Gateway, name: str | None, tenant: str, where: str) -> Iterator[Problem]:
     if name is None:
         return

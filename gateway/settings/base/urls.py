@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from ipaddress import ip_address
+from typing import Annotated
 
-from pydantic import AnyHttpUrl
+from pydantic import AnyHttpUrl, StringConstraints
+
+HostName = Annotated[
+    str, StringConstraints(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$")
+]
+"""A complete host name in lower case."""
 
 
 def encrypted_or_local(url: AnyHttpUrl) -> AnyHttpUrl:

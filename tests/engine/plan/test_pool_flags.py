@@ -51,6 +51,7 @@ RECORDED = frozenset(
         "ssl-keyfile",
         "ssl-ca-certs",
         "ssl-cert-reqs",
+        "allowed-media-domains",
         "disable-uvicorn-access-log",
         "disable-fastapi-docs",
         "shutdown-timeout",
@@ -71,6 +72,18 @@ GONE = frozenset(
         "enable-reasoning",
         "enable-prompt-adapter",
         "disable-frontend-multiprocessing",
+    ]
+)
+# Flags with which vLLM takes paths, tensors, templates and code from a request (0.32.0, `--help=all`, 2026-11).
+OPEN = frozenset(
+    [
+        "allowed-local-media-path",
+        "interleave-mm-strings",
+        "trust-request-chat-template",
+        "enable-prompt-embeds",
+        "enable-mm-embeds",
+        "trust-remote-code",
+        "tool-server",
     ]
 )
 
@@ -152,6 +165,26 @@ def test_every_pool_asks_for_a_client_certificate_and_stays_offline() -> None:
         variables = environment(context(preset), rank)
         assert (variables["HF_HUB_OFFLINE"], variables["VLLM_NO_USAGE_STATS"]) == ("1", "1")
         assert "VLLM_SERVER_DEV_MODE" not in variables
+
+
+def test_pools_fetch_media_only_from_hosts_of_their_routes() -> None:
+    hosts = ["media.bank.example", "archive.bank.example"]
+    for preset in PRESETS:
+        site = context(preset)
+        assert site.spec.gateway is not None
+        first, *others = site.spec.gateway.routes
+        routes = [first.model_copy(update={"media_hosts": hosts}), *others]
+        opened = replace(
+            site, spec=site.spec.model_copy(update={"gateway": site.gateway.model_copy(update={"routes": routes})})
+        )
+        for replica in site.replicas:
+            for rank in replica.ranks:
+                chosen = flags(site, replica, rank)
+                assert chosen["allowed-media-domains"] == ["no-media-host.invalid"]
+                assert not OPEN & set(chosen)
+                assert environment(site, rank)["VLLM_MEDIA_URL_ALLOW_REDIRECTS"] == "0"
+                expected = sorted(hosts) if replica.pool == first.pool else ["no-media-host.invalid"]
+                assert flags(opened, replica, rank)["allowed-media-domains"] == expected
 
 
 def test_no_two_servers_want_the_same_port_or_gpu_on_a_node() -> None:

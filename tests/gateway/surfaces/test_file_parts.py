@@ -93,7 +93,10 @@ def test_a_site_may_refuse_what_it_cannot_inspect(start: Any, pool: SurfaceUpstr
     gateway = start(
         policy={"name_languages": ["en"], "obstacles": {"image": "block", "audio": "on-prem", "file": "block"}}
     )
-    image = [{"type": "text", "text": PROMPT}, {"type": "image_url", "image_url": {"url": "https://x.test/a.png"}}]
+    image = [
+        {"type": "text", "text": PROMPT},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
+    ]
     with pytest.raises(openai.PermissionDeniedError) as caught:
         gateway.client().chat.completions.create(model="assistant", messages=[{"role": "user", "content": image}])
     assert caught.value.code == "policy_blocked"
