@@ -1,7 +1,7 @@
 """JSON that is sent as it was inspected: duplicate keys are noticed, and numbers keep all of their digits.
 
 A parser keeps the last of two equal keys, and reads a number of twenty digits as a float. So a document that is sent as
-it was received may contain values that nobody inspected. `loads` keeps such a number as its text (`NumberText`), and
+it was received may contain values that were not inspected. `loads` keeps such a number as its text (`NumberText`), and
 `dumps` writes it without quotes, as it was. `has_duplicates` finds documents that must be written again.
 
     dumps(loads('{"account": 61109010140000071219812874}'))     # b'{"account":61109010140000071219812874}'

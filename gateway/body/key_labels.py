@@ -5,7 +5,7 @@
 
 A detector that gets `date of birth: 1980-01-02` finds what it does not find in `1980-01-02`. Keys of the APIs
 (`messages`, `content`) and keys that only wrap a value (`value`, `default`) add no words; titles, descriptions and ids
-of the APIs are no values of the keys above them. Pure.
+of the APIs are not explained by the keys above them. Pure.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Reads a value together with the words of a label before it: a JSON key, which is no part of the value's text.
+"""Reads a value together with the words of a label before it: the JSON key of the value.
 
     is_cue("date of birth")                                      # True: a recognizer knows a word of it
     labelled(finder, "1980-01-02", ["date of birth"])            # [Finding(start=0, end=10, BIRTH_DATE, ...)]
 
-The label stands before the value as in prose, `date of birth: 1980-01-02`, so that every recognizer applies. Which
-labels matter is asked of the words that the recognizers have.
+The label and a colon precede the value as in prose, `date of birth: 1980-01-02`, so that every recognizer applies. The
+words of the recognizers decide which labels matter.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .schemes import FORMS, NUMBERS
 
 _JOINT = ": "
 _LONGEST_READ = 640  # characters of a value; a label explains nothing farther from it, and a password has at most 512
-_NOT_CUES = frozenset({"order", "company"})  # topics that explain why a number is no identifier
+_NOT_CUES = frozenset({"order", "company"})  # topics that explain a number that is not an identifier
 
 
 class _Finder(Protocol):

@@ -33,6 +33,7 @@ from ..surfaces import Surface
 from ..tokens.surrogates import is_fixed
 from .joined_texts import JoinedTexts
 from .known_names import Aliases
+from .language_gate import counted_languages, is_language
 from .question_context import answers
 
 _DATA_URI = re.compile(r"\bdata:[\w.+-]{0,64}/?[\w.+-]{0,64}(?:;[\w=.+-]{1,64}){0,4};base64,", re.IGNORECASE)
@@ -110,6 +111,7 @@ class Inspector:
                 self._inspect_name(leaf, body)
         self._inspect_many(leaves)
         self._inspect_labelled(leaves)
+        self._inspect_joined(leaves)
         for text, question in answers(leaf.text for leaf in leaves.texts if leaf.text not in ORDINARY):
             self._answer(text, question)
         if 0 < len(self._known) <= _MOST_KNOWN:
@@ -177,6 +179,23 @@ class Inspector:
         for row, joined in rows if suspects else ():
             for text, found in joined.parts_of(labelled(self.finder, joined.text, row[0].labels, suspects)):
                 self._add(text, found, is_known=False)
+
+    def _inspect_joined(self, leaves: JsonTexts) -> None:
+        """Find what is in two parts of one message, or what one part says about the next."""
+        messages: dict[Path, list[str]] = {}
+        for leaf in leaves.texts:
+            path = leaf.path
+            if len(path) > 2 and type(path[-2]) is int and leaf.text not in ORDINARY and leaf.wrapping is None:
+                together = self._surface.prose(path)
+                if together is not None and JSON not in path:
+                    messages.setdefault(together, []).append(leaf.text)
+        several = [texts for texts in messages.values() if len(texts) > 1]
+        joined = [JoinedTexts.of_parts(texts, separator) for texts in several for separator in ("", " ")]
+        suspects = set(self.finder.suspects(each.text for each in joined)) if joined else set()
+        for each in joined:
+            if each.text in suspects:
+                for text, found in each.parts_of(self.finder.find(each.text), is_context=True):
+                    self._add(text, found, is_known=False)
 
     def _add(self, text: str, found: list[Finding], *, is_known: bool = True) -> None:
         """Add findings of one text.
@@ -275,8 +294,10 @@ class Inspector:
             is_prose = leaf.wrapping is None or leaf.wrapping.is_prose
             if together is not None and is_prose and JSON not in path and not surface.is_argument(path):
                 prose.setdefault(together, []).append((text, found))
-            elif together is not None or path[-1] == "description":
+            elif together is not None:
                 spoken |= self._languages(text, found) - {UNKNOWN, NONE}
+            elif path[0] not in surface.dropped and is_language(text, is_description=path[-1] == "description"):
+                spoken |= counted_languages(text, self._languages(text, found))
         for key in leaves.keys:
             if found := self._found.get(key) or self._in_keys.get(key, []):
                 _count(found, counts)

@@ -63,12 +63,22 @@ class JoinedTexts:
             pieces += ((" ", None, 0), (text, index, 0)) if index else ((text, index, 0),)
         return cls(texts, pieces)
 
-    def parts_of(self, found: Iterable[Finding]) -> Iterator[tuple[str, list[Finding]]]:
-        """Yield the findings over more than one text as findings in each of them, with the text."""
+    def parts_of(self, found: Iterable[Finding], *, is_context: bool = False) -> Iterator[tuple[str, list[Finding]]]:
+        """Yield the findings over more than one text as findings in each of them, with the text.
+
+        Args:
+            is_context: also yield findings within one text, which another text may explain.
+        """
         for finding in found:
             parts = list(self._parts(finding))
-            if len({index for index, _ in parts}) > 1:
+            is_split = len({index for index, _ in parts}) > 1
+            if is_split or (is_context and not self._is_cut(finding)):
                 yield from ((self._texts[index], [part]) for index, part in parts)
+
+    def _is_cut(self, finding: Finding) -> bool:
+        """Return whether the finding touches a place where a long text was cut."""
+        around = self.text[max(0, finding.start - len(APART)) : finding.end + len(APART)]
+        return APART in around
 
     def _parts(self, finding: Finding) -> Iterator[tuple[int, Finding]]:
         first = max(0, bisect_right(self._starts, finding.start) - 1)

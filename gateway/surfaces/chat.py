@@ -64,6 +64,8 @@ class ChatCompletions(Surface):
             raise Refused(Code.INVALID_REQUEST, param="messages")
 
     def prose(self, path: Path) -> Path | None:
+        if path[0] == "prediction":  # of the answer: "Predicted Outputs" of OpenAI
+            return path[:1] if path[-1] not in _NOT_PROSE else None
         return path[:2] if path[0] == "messages" and path[-1] not in _NOT_PROSE else None
 
     def is_person(self, path: Path, body: Mapping[str, Any]) -> bool:
