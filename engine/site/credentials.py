@@ -21,6 +21,7 @@ from ..certificate_authority import Authority
 from ..resources.context import Context
 from ..resources.credential import credentials_on, fingerprint, kek_file, token_key_file
 from ..resources.gateway.access import client_entry
+from ..resources.resource import CREATED_BY_APPLY
 from ..spec import Node, SiteSpec
 from ..spec.types import Secret
 from .state_folder import SiteState
@@ -139,6 +140,15 @@ class Credentials:
                     continue
                 found[node.name, credential.file] = fingerprint(sha256_hex(content))
         return found
+
+    def clients_sha256(self) -> str:
+        """Return the SHA-256 of the gateway's clients file; `CREATED_BY_APPLY` while a key of a client is absent.
+
+        Raises:
+            InputError: an existing key is unusable.
+        """
+        content = self._derived(may_be_absent=True).get("gateway-clients.json")
+        return sha256_hex(content) if content is not None else CREATED_BY_APPLY
 
     def ensure(self, context: Context) -> None:
         """Create missing credentials and renew stale ones. A file is only written if its content changes."""

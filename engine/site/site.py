@@ -76,7 +76,9 @@ class Site:
     def context(self) -> Context:
         """Return the input of the resource types, with the fingerprints of existing credentials."""
         context = context_of(self.spec, self.folder)
-        return replace(context, fingerprints=self.credentials.fingerprints(context))
+        credentials = self.credentials
+        fingerprints, sha256 = credentials.fingerprints(context), credentials.clients_sha256()
+        return replace(context, fingerprints=fingerprints, clients_sha256=sha256)
 
     def observe(self, context: Context, nodes: Iterable[str] | None = None, *, report: Report) -> dict[str, NodeFacts]:
         """Return the facts of nodes by name, from new captures that are saved in the state folder.

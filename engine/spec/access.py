@@ -96,7 +96,11 @@ class Grant(SpecModel):
     may_restore: bool = True
     """False: answers to members keep their tokens."""
     is_admin: bool = False
-    """Whether members may use the gateway's admin surface."""
+    """Whether members may use the gateway's admin surface, for its tenant and `admin_tenants`."""
+    admin_tenants: list[Name | Literal["*"]] = Field(default_factory=list)
+    """Further tenants of an operator; `*` for all. Only an operator of all tenants may reload, drain and resume."""
+    is_monitor: bool = False
+    """Whether metrics and the details of `/readyz` may be read."""
     limits: CallerLimits = CallerLimits()
     """Limits of each member. Default: `gateway.quota.default_limits`."""
 
@@ -120,6 +124,10 @@ class IdentityProvider(SpecModel):
         default_factory=lambda: list[Algorithm](["RS256", "PS256", "ES256", "EdDSA"])
     )
     """Accepted signature algorithms."""
+    token_types: Annotated[list[Annotated[str, Field(min_length=1, max_length=64)]], Field(min_length=1)] = Field(
+        default_factory=lambda: ["at+jwt", "JWT"]
+    )
+    """Accepted values of `typ` in the header of a token; `absent` for tokens without it."""
     leeway_s: Annotated[int, Field(ge=0, le=120)] = 30
     """Tolerated clock difference in seconds."""
     groups_claim: Claim = "groups"

@@ -73,7 +73,11 @@ class Client(SpecModel):
     may_restore: bool = True
     """False: the client's answers keep their tokens, and it never receives the original values."""
     is_admin: bool = False
-    """Whether the client may use the gateway's admin surface."""
+    """Whether the client may use the gateway's admin surface, for its tenant and `admin_tenants`."""
+    admin_tenants: list[Name | Literal["*"]] = Field(default_factory=list)
+    """Further tenants of an operator; `*` for all. Only an operator of all tenants may reload, drain and resume."""
+    is_monitor: bool = False
+    """Whether metrics and the details of `/readyz` may be read."""
     limits: CallerLimits = CallerLimits()
     """Limits of the client. Default: `quota.default_limits`."""
 

@@ -2,7 +2,8 @@
 
 - Keys, tokens and certificates are not stored, only their SHA-256.
 - An invalid bearer credential is rejected even if the client certificate is valid.
-- Changed files are read again within `access.reload_every_s`. An invalid file changes nothing, and is logged.
+- Changed files are read again within `access.reload_every_s`. An invalid file, or one whose digest the settings do not
+  name, changes nothing, and is logged.
 - An unknown credential is rejected.
 
     async with Authenticator(settings) as authenticator:
@@ -25,9 +26,10 @@ from typing import TYPE_CHECKING, Self
 from sovctl.support.errors import InputError
 
 from ..settings import GatewaySettings, IdentityProviderSettings, TeamSettings
+from ..settings.access import FailureLimits
 from ..telemetry import log
 from .certificate import Peer
-from .clients import Client, check_clients, load_clients
+from .clients import Client, check_clients, load_all_clients
 from .principal import Method, Principal, make_principal
 
 if TYPE_CHECKING:  # oidc is imported only if a site uses tokens, because the import takes 0.1 s
@@ -81,6 +83,8 @@ def principal_of(client: Client, teams: Sequence[TeamSettings], *, method: Metho
         team=next((team for team in teams if team.name == client.team), None),
         groups=client.groups,
         is_admin=client.is_admin,
+        is_monitor=client.is_monitor,
+        admin_tenants=client.admin_tenants,
     )
 
 
@@ -101,14 +105,27 @@ class Authenticator:
         self._issuers = _issuers(access.identity_providers, access.teams) if access.identity_providers else {}
         self._tokens: dict[bytes, VerifiedToken] = {}
         self._files = [settings.clients_file]
-        if settings.access.local_clients_file is not None:
-            self._files.append(settings.access.local_clients_file)
+        self._files += [
+            path for path in (access.local_clients_file, access.local_clients_sha256_file) if path is not None
+        ]
         self._seen = self._look()
         self._index = self._read()
         self._is_stale = False
         if not self.clients and not self._issuers and settings.access.local_clients_file is None:
             raise InputError("no client is configured", where=str(settings.clients_file))
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def failure_limits(self) -> FailureLimits:
+        """Limits of failed authentication."""
+        return self._settings.access.failures
+
+    @property
+    def tenants(self) -> frozenset[str]:
+        """Tenants of all clients, teams and grants."""
+        access = self._settings.access
+        grants = (grant.tenant for provider in access.identity_providers for grant in provider.grants)
+        return frozenset({*grants, *(team.tenant for team in access.teams), *(each.tenant for each in self.clients)})
 
     @property
     def clients(self) -> tuple[Client, ...]:
@@ -167,7 +184,8 @@ class Authenticator:
         A token is discarded after its verification, so the caller must limit how long such a login lasts.
         """
         if method is Method.TOKEN:
-            found = [token.principal for token in self._tokens.values()]
+            now = self._clock()
+            found = [token.principal for token in self._tokens.values() if token.holds(now)]
         elif method is Method.CERTIFICATE:
             found = list(self._index.by_certificate.values())
         else:
@@ -195,7 +213,17 @@ class Authenticator:
         }
         return {**wrong, "clients": "invalid file; the previous clients stay valid"} if self._is_stale else wrong
 
+    @property
+    def unpinned(self) -> list[str]:
+        """Settings without which the content of a clients file is not checked."""
+        access = self._settings.access
+        has_local = access.local_clients_file is not None and access.local_clients_sha256_file is None
+        missing = [] if self._settings.clients_sha256 else ["clients_sha256"]
+        return [*missing, *(["access.local_clients_sha256_file"] if has_local else [])]
+
     async def __aenter__(self) -> Self:
+        if self.unpinned:
+            log.event("clients not pinned", level=30, missing=self.unpinned)
         await asyncio.gather(*(issuer.source.refresh() for issuer in self._issuers.values()))
         self._task = asyncio.create_task(self._keep_fresh(), name="authenticator")
         return self
@@ -238,9 +266,8 @@ class Authenticator:
 
     def _read(self) -> ClientIndex:
         teams = self._settings.access.teams
-        clients = [*load_clients(self._files[0])]
-        clients += [each for path in self._files[1:] for each in load_clients(path, may_be_absent=True)]
-        where = ", ".join(map(str, self._files))
+        clients = load_all_clients(self._settings)
+        where = ", ".join(map(str, self._files[:2]))
         check_clients(clients, self._settings, where=where)
         return index_clients(clients, teams)
 

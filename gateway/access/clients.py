@@ -22,8 +22,9 @@ from pydantic import AwareDatetime, Field, StringConstraints, TypeAdapter, Valid
 from sovctl.support.errors import InputError
 
 from ..settings import GatewaySettings, Name, SettingsModel
-from ..settings.access import Rights, Text
+from ..settings.access import OperatorRights, Rights, Text
 from ..settings.base.model import in_words
+from .pins import pinned_clients, pinned_local_clients, require_pinned
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 CertificateName = Annotated[str, StringConstraints(pattern=r"^(dns|uri|email|cn|sha256):[!-~][ -~]{0,254}$")]
@@ -49,7 +50,7 @@ class Key(SettingsModel):
         return self.expires_at is None or now < self.expires_at
 
 
-class Client(Rights):
+class Client(Rights, OperatorRights):
     """One client."""
 
     name: Name
@@ -62,8 +63,6 @@ class Client(Rights):
     key_sha256: Sha256 | None = Field(default=None, repr=False)
     """Alternative to `keys`: one key without expiry."""
     certificates: list[CertificateName] = Field(default_factory=list)
-    is_admin: bool = False
-    """Permission for the admin surface."""
 
     @property
     def all_keys(self) -> list[Key]:
@@ -74,14 +73,20 @@ class Client(Rights):
 _FILE = TypeAdapter(list[Client])
 
 
-def load_clients(path: Path, *, may_be_absent: bool = False) -> list[Client]:
+def load_clients(path: Path, *, may_be_absent: bool = False, digests: Sequence[str] | None = None) -> list[Client]:
     """Load the clients of a file.
 
+    Args:
+        digests: SHA-256 of the permitted files; None to permit any.
+
     Raises:
-        InputError: unreadable, or not a list of clients; lists every problem, without values of the file.
+        InputError: unreadable, not one of `digests`, or not a list of clients; lists every problem, without values of
+            the file.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        raw = path.read_bytes()
+        require_pinned(raw, digests, where=str(path))
+        content = json.loads(raw.decode("utf-8"))
     except FileNotFoundError as error:
         if may_be_absent:
             return []
@@ -98,6 +103,19 @@ def load_clients(path: Path, *, may_be_absent: bool = False) -> list[Client]:
             for each in error.errors(include_url=False, include_input=False)
         ]
         raise InputError(f"invalid clients: {'; '.join(found)}", where=str(path)) from error
+
+
+def load_all_clients(settings: GatewaySettings) -> list[Client]:
+    """Load the clients of both files, if the settings name their digests.
+
+    Raises:
+        InputError: see `load_clients`.
+    """
+    clients = load_clients(settings.clients_file, digests=pinned_clients(settings))
+    if settings.access.local_clients_file is not None:
+        local = settings.access.local_clients_file
+        clients += load_clients(local, may_be_absent=True, digests=pinned_local_clients(settings))
+    return clients
 
 
 def dump_clients(clients: Sequence[Client]) -> str:

@@ -16,9 +16,11 @@ import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from hashlib import sha256
 
 import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
@@ -46,6 +48,8 @@ class IssuerKey:
     kid: str | None
     algorithms: frozenset[str]
     key: PublicKey
+    fingerprint: bytes = b""
+    """SHA-256 of the public key, which identifies it in later key sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,8 @@ def _key(entry: object) -> IssuerKey | None:
     if (named := entry.get("alg")) is not None:
         algorithms &= {named} if isinstance(named, str) else set()
     kid = entry.get("kid")
-    return IssuerKey(kid if isinstance(kid, str) else None, algorithms, key)
+    content = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+    return IssuerKey(kid if isinstance(kid, str) else None, algorithms, key, sha256(content).digest())
 
 
 class JwksSource:
@@ -113,6 +118,7 @@ class JwksSource:
         self._keys = KeySet()
         self._good_at = -float("inf")
         self._asked_at = -float("inf")
+        self._file: tuple[int, int, int] | None = None
         self._asking = asyncio.Lock()
 
     @property
@@ -122,8 +128,8 @@ class JwksSource:
 
     @property
     def is_due(self) -> bool:
-        """A refresh is due."""
-        return self._clock() - self._asked_at >= self._settings.refresh_s
+        """A refresh is due: the interval is over, or the file changed."""
+        return self._clock() - self._asked_at >= self._settings.refresh_s or self._look() != self._file
 
     async def ask_again(self) -> None:
         """Refresh for a token with an unknown `kid`, because the provider may have a new key."""
@@ -137,13 +143,23 @@ class JwksSource:
             await self._ask()
 
     async def _ask(self) -> None:
-        self._asked_at = self._clock()
+        self._asked_at, self._file = self._clock(), self._look()
         try:
             content = await self._fetch() if self._settings.jwks_url is not None else await self._read()
             self._keys, self._good_at = parse_jwks(content), self._clock()
         except (BadJwks, OSError, TimeoutError, ssl.SSLError) as error:
             reason = str(error) if isinstance(error, BadJwks) else type(error).__name__
             log.event("issuer keys not loaded", level=40, issuer=self._settings.name, reason=reason)
+
+    def _look(self) -> tuple[int, int, int] | None:
+        """Return values that change when `jwks_file` is replaced or written; None without a file."""
+        if self._settings.jwks_file is None:
+            return None
+        try:
+            found = self._settings.jwks_file.stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
 
     async def _read(self) -> bytes:
         assert self._settings.jwks_file is not None

@@ -25,6 +25,7 @@ from sovctl.support.errors import InputError
 
 from ..settings import GatewaySettings
 from .clients import Client, Key, check_clients, dump_clients, load_clients
+from .pins import Pin, digest_of
 
 PREFIX = "sovctl_"
 """Prefix by which secret scanners recognize a key."""
@@ -105,11 +106,15 @@ def parse_duration(text: str) -> timedelta | None:
 
 
 @contextmanager
-def edit(path: Path, settings: GatewaySettings, *, others: Sequence[Client]) -> Iterator[list[Client]]:
+def edit(
+    path: Path, settings: GatewaySettings, *, others: Sequence[Client], pin: Pin | None, digests: Sequence[str] | None
+) -> Iterator[list[Client]]:
     """Yield the clients of a file, to be changed in place. Writes them if the block ends without an error.
 
     Args:
         others: clients of the other file, whose names and keys must not be used.
+        pin: names the digest of the file; both digests before the file is replaced, then only the new one.
+        digests: SHA-256 of the permitted files; None to permit any.
 
     Raises:
         InputError: the file is unusable, or the changed list is invalid.
@@ -122,13 +127,20 @@ def edit(path: Path, settings: GatewaySettings, *, others: Sequence[Client]) -> 
         raise InputError(f"the folder is not writable: {error.strerror}", where=str(lock)) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        clients = load_clients(path, may_be_absent=True)
+        clients = load_clients(path, may_be_absent=True, digests=digests)
+        before = [digest_of(path.read_bytes())] if path.exists() else []
         yield clients
         check_clients([*others, *clients], settings, where=str(path))
-        write_atomic(path, dump_clients(clients), mode=0o600)
+        text = dump_clients(clients)
+        now = digest_of(text.encode())
+        if pin is not None:
+            pin.write([*before, now])
+        write_atomic(path, text, mode=0o600)
         if os.geteuid() == 0:  # root may create keys for a gateway that runs as the owner of the folder
             owner = path.parent.stat()
             os.chown(path, owner.st_uid, owner.st_gid)
+        if pin is not None:
+            pin.write([now])
     finally:
         os.close(handle)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ..settings import TeamSettings
-from ..settings.access import Rights
+from ..settings.access import ALL_TENANTS, Rights
 from ..settings.traffic.quota import CallerLimits
 
 
@@ -45,6 +45,12 @@ class Principal:
     may_restore: bool = True
     """False: answers keep their tokens."""
     is_admin: bool = False
+    is_monitor: bool = False
+    """Permission for metrics and the details of readiness."""
+    admin_tenants: frozenset[str] = frozenset()
+    """Tenants of an operator; `ALL_TENANTS` for all."""
+    listed_hits_per_hour: int | None = None
+    """Budget of listed names; None: the site's default."""
     limits: CallerLimits | None = None
     """Limits of the principal; None: the site's default."""
     subject: str = ""
@@ -53,6 +59,10 @@ class Principal:
     def may_use(self, model: str) -> bool:
         """Return whether the principal may use `model`."""
         return self.routes is None or model in self.routes
+
+    def may_administer(self, tenant: str) -> bool:
+        """Return whether the principal is an operator of `tenant`."""
+        return ALL_TENANTS in self.admin_tenants or tenant in self.admin_tenants
 
     def may_use_surface(self, surface: str) -> bool:
         """Return whether the principal may use `surface`."""
@@ -69,6 +79,8 @@ def make_principal(
     team: TeamSettings | None,
     groups: Iterable[str] = (),
     is_admin: bool = False,
+    is_monitor: bool = False,
+    admin_tenants: Iterable[str] = (),
 ) -> Principal:
     """Return a principal with its permissions, restricted by its team's."""
     held = [rights] if team is None else [rights, team]
@@ -83,6 +95,11 @@ def make_principal(
         surfaces=_common(each.surfaces for each in held),
         may_restore=all(each.may_restore for each in held),
         is_admin=is_admin,
+        is_monitor=is_monitor or is_admin,
+        admin_tenants=frozenset({tenant, *admin_tenants}) if is_admin else frozenset(),
+        listed_hits_per_hour=min(
+            (each.listed_hits_per_hour for each in held if each.listed_hits_per_hour is not None), default=None
+        ),
         limits=None if rights.limits.is_unlimited else rights.limits,
         subject=f"person:{_digest(name)}" if method is Method.TOKEN else f"client:{name}",
     )

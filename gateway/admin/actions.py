@@ -9,16 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sovctl.support.errors import SovctlError
 
 from ..access.principal import Principal
 from ..audit.audit_log import AuditLog
 from ..telemetry import log
+from .scope import Scope
 from .status import Sources
 
 _MAX_TEXT = 20_000  # characters of an operator's answer
+
+
+_Result = TypeVar("_Result")
+
+
+class NotPermitted(Exception):
+    """The action concerns all tenants, and the operator administers only some."""
 
 
 class NotDone(Exception):
@@ -39,6 +47,8 @@ class Action:
     fields: tuple[str, ...] = ()
     recorded: tuple[str, ...] = ()
     is_there: Callable[[Sources], bool] = lambda _: True
+    concerns_all: bool = False
+    """Whether it concerns every tenant; otherwise only the tenant of the hand-off `id`."""
 
 
 async def _reload(sources: Sources, _fields: Mapping[str, str], _by: str) -> None:
@@ -66,7 +76,7 @@ async def _resolve(sources: Sources, fields: Mapping[str, str], by: str) -> None
         raise NotDone("this hand-off is not open, or another operator has taken it")
 
 
-async def _done(doing: Awaitable[bool]) -> bool:
+async def _done(doing: Awaitable[_Result]) -> _Result:
     try:
         return await doing
     except SovctlError as error:
@@ -79,9 +89,13 @@ def _has_handoffs(sources: Sources) -> bool:
 
 
 ACTIONS: Mapping[str, Action] = {
-    "reload": Action(_reload, "Every worker reads its settings again; rejected settings are shown below."),
-    "drain": Action(_drain, "`/readyz` reports `draining` within a second; new requests are still served."),
-    "resume": Action(_resume, "`/readyz` reports the checked state again."),
+    "reload": Action(
+        _reload, "Every worker reads its settings again; rejected settings are shown below.", concerns_all=True
+    ),
+    "drain": Action(
+        _drain, "`/readyz` reports `draining` within a second; new requests are still served.", concerns_all=True
+    ),
+    "resume": Action(_resume, "`/readyz` reports the checked state again.", concerns_all=True),
     "take": Action(_take, "Taken; other operators see that it is assigned to you.", ("id",), ("id",), _has_handoffs),
     "resolve": Action(_resolve, "Resolved.", ("id", "answer"), ("id",), _has_handoffs),
 }
@@ -94,18 +108,30 @@ class Actions:
         self._sources = sources
         self._audit = audit
 
-    def names(self) -> list[str]:
-        """Return the available actions."""
-        return [name for name, action in ACTIONS.items() if action.is_there(self._sources)]
+    def scope(self, operator: Principal) -> Scope:
+        """Return what the operator may see and change."""
+        return Scope.of(operator, self._sources.authenticator().tenants)
+
+    def names(self, operator: Principal) -> list[str]:
+        """Return the actions that are available to the operator."""
+        is_whole_site = self.scope(operator).is_whole_site
+        return [
+            name
+            for name, action in ACTIONS.items()
+            if action.is_there(self._sources) and (is_whole_site or not action.concerns_all)
+        ]
 
     async def read(self, handoff_id: str, *, by: Principal) -> Mapping[str, Any] | None:
-        """Return a hand-off with its conversation, in tokens; None if it does not exist. The access is recorded first.
+        """Return a hand-off with its conversation, in tokens; None if it does not exist or is of another tenant. The
+        access is recorded first.
 
         Raises:
             Refused: it could not be recorded, so it is not shown.
             SovctlError: it is unreadable.
         """
         if self._sources.handoffs is None:
+            return None
+        if not self.scope(by).includes(await self._sources.handoffs.tenant(handoff_id)):
             return None
         case = await self._sources.handoffs.case(handoff_id)
         if case is not None:
@@ -118,14 +144,25 @@ class Actions:
         Raises:
             KeyError: unknown action.
             NotDone: with the reason.
+            NotPermitted: it concerns tenants that `by` does not administer.
             Refused: it could not be recorded, so it was not carried out.
         """
         action = ACTIONS[name]
         if not action.is_there(self._sources):
             raise KeyError(name)
         fields = {field: str(given.get(field, "")) for field in action.fields}
+        scope = self.scope(by)
+        if not scope.is_whole_site:
+            if action.concerns_all:
+                raise NotPermitted
+            if not scope.includes(await _done(self._tenant(fields["id"]))):
+                raise NotDone("this hand-off does not exist, or another operator has taken it")
         if any(len(value) > _MAX_TEXT for value in fields.values()):
             raise NotDone(f"the text is longer than {_MAX_TEXT} characters")
         recorded = {field: fields[field][:200] for field in action.recorded}
         await self._audit.admin(action=name, by=by, fields=recorded)
         await action.run(self._sources, fields, by.name)
+
+    async def _tenant(self, handoff_id: str) -> str | None:
+        assert self._sources.handoffs is not None
+        return await self._sources.handoffs.tenant(handoff_id)

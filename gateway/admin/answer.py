@@ -34,6 +34,8 @@ class AdminRequest:
     """Fields of a form or of a JSON object."""
     is_json: bool
     peer: Peer | None
+    address: str = ""
+    """Source address of the connection."""
 
     @classmethod
     async def read(cls, scope: Scope, receive: Receive, *, at_most: int) -> Self:
@@ -54,7 +56,9 @@ class AdminRequest:
         is_json = headers.get("content-type", "").partition(";")[0].strip() == "application/json"
         fields = _json_fields(bytes(body)) if is_json else dict(parse_qsl(body.decode("utf-8"), keep_blank_values=True))
         query = scope["query_string"].decode("latin-1")
-        return cls(scope["method"], scope["path"], query, headers, fields, is_json, scope["state"].get(PEER))
+        address, _ = scope.get("client") or ("", 0)
+        peer = scope["state"].get(PEER)
+        return cls(scope["method"], scope["path"], query, headers, fields, is_json, peer, address)
 
     def header(self, name: str) -> str | None:
         """Return a header by its lower-case name."""

@@ -7,7 +7,8 @@
     GET  /api/status            everything on the page as JSON
     GET  /api/handoffs/ID       that hand-off as JSON
     POST /actions/NAME          an action, from a form or as JSON
-    GET  /healthz, /readyz, /metrics, /.well-known/jwks.json      for machines, without a key
+    GET  /healthz, /readyz, /metrics, /.well-known/jwks.json      for machines, without a key; `/readyz` names failures
+                                                                  only to monitors
 
 An admin is a principal with `is_admin`: by API key or token in `Authorization`, by client certificate, or by cookie.
 Credentials that the browser sends by itself (certificate, cookie) change something only with the form's token.
@@ -15,6 +16,7 @@ Credentials that the browser sends by itself (certificate, cookie) change someth
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from http.cookies import CookieError, SimpleCookie
@@ -26,12 +28,13 @@ from starlette.types import Receive, Scope, Send
 from sovctl.support.errors import SovctlError
 
 from ..access.authenticator import bearer
+from ..access.failures import Failures
 from ..access.principal import Method, Principal
 from ..domain.errors import Refused
 from ..pipeline.readiness import NOT_READY
 from ..telemetry import log
 from ..telemetry.metrics.exposition import exposition
-from .actions import ACTIONS, Actions, NotDone
+from .actions import ACTIONS, Actions, NotDone, NotPermitted
 from .answer import AdminRequest, AdminResponse, page, plain, redirect
 from .page import Pages
 from .session import COOKIE, Sealer, Session
@@ -40,6 +43,18 @@ from .status import Sources, gather
 _HANDOFF, _API_HANDOFF = "/handoffs/", "/api/handoffs/"
 _MAX_BODY_BYTES = 64 << 10
 _TOKEN_SESSION_S = 900  # a token cannot be verified again later, so its session is short
+
+
+class _TooManyFailures(Exception):
+    """Too many failed logins.
+
+    Args:
+        wait_s: seconds until the next one is answered.
+    """
+
+    def __init__(self, wait_s: int) -> None:
+        super().__init__(wait_s)
+        self.wait_s = wait_s
 
 
 class AdminApp:
@@ -56,6 +71,7 @@ class AdminApp:
         self._sealer = Sealer(key)
         self._session_s = session_s
         self._is_encrypted = is_encrypted
+        self._failures = Failures()
         self._pages = Pages()
         self._paths: Mapping[tuple[str, str], Callable[[AdminRequest], Awaitable[AdminResponse]]] = {
             ("GET", "/"): self._page,
@@ -75,6 +91,9 @@ class AdminApp:
         try:
             request = await AdminRequest.read(scope, receive, at_most=_MAX_BODY_BYTES)
             answer = await self._answer(request)
+        except _TooManyFailures as error:
+            answer = plain(429, "too many invalid credentials; a valid one is served\n")
+            answer.headers.append((b"retry-after", b"%d" % error.wait_s))
         except ValueError:
             answer = plain(400, "the request is too large or malformed\n")
         except Exception as error:  # noqa: BLE001 - last error handler; the message may contain any text
@@ -102,9 +121,20 @@ class AdminApp:
             if principal is not None and principal.is_admin:
                 return principal
             if credential is not None:
+                self._count_failure(request)
                 return None
         session = self._session(request)
         return authenticator.admin(session.name, session.key_id, session.method) if session is not None else None
+
+    def _count_failure(self, request: AdminRequest) -> None:
+        """Count a failed authentication.
+
+        Raises:
+            _TooManyFailures: further ones are not answered yet.
+        """
+        limits = self._sources.authenticator().failure_limits
+        if (wait_s := self._failures.count(request.address, limits, now_s=time.monotonic())) is not None:
+            raise _TooManyFailures(math.ceil(wait_s))
 
     def _session(self, request: AdminRequest) -> Session | None:
         try:
@@ -128,9 +158,9 @@ class AdminApp:
         return await self._drawn(operator, told=ACTIONS[done].done if done in ACTIONS else "")
 
     async def _drawn(self, operator: Principal, *, told: str, status_code: int = 200) -> AdminResponse:
-        status = await gather(self._sources, now=time.time())
+        status = await gather(self._sources, scope=self._actions.scope(operator), now=time.time())
         token = self._sealer.form_token(operator.name, operator.key_id)
-        names = self._actions.names()
+        names = self._actions.names(operator)
         text = self._pages.page(status, actions=names, form_token=token, operator=operator.name, told=told)
         return page(status_code, text)
 
@@ -138,14 +168,15 @@ class AdminApp:
         operator = await self._operator(request)
         if operator is None:
             return plain(401, "log in again\n")
-        status = await gather(self._sources, now=time.time())
+        status = await gather(self._sources, scope=self._actions.scope(operator), now=time.time())
         token = self._sealer.form_token(operator.name, operator.key_id)
-        return page(200, self._pages.main(status, actions=self._actions.names(), form_token=token))
+        return page(200, self._pages.main(status, actions=self._actions.names(operator), form_token=token))
 
     async def _login(self, request: AdminRequest) -> AdminResponse:
         principal = await self._sources.authenticator().identify(request.fields.get("key", "").strip(), request.peer)
         if principal is None or not principal.is_admin or not request.is_same_site:
             log.event("login refused", level=30)
+            self._count_failure(request)
             return page(401, self._pages.login(site=self._sources.settings().site, is_refused=True))
         lasts_s = min(self._session_s, _TOKEN_SESSION_S) if principal.method is Method.TOKEN else self._session_s
         session = Session(principal.name, principal.key_id, principal.method, time.time() + lasts_s)
@@ -163,9 +194,11 @@ class AdminApp:
         return f"{COOKIE}={value}; Path=/; Max-Age={lasts_s}; HttpOnly; SameSite=Strict{secure}"
 
     async def _status(self, request: AdminRequest) -> AdminResponse:
-        if await self._operator(request) is None:
+        operator = await self._operator(request)
+        if operator is None:
             return plain(401, "expected `Authorization: Bearer` with the key of an admin\n")
-        return AdminResponse(200, orjson.dumps(await gather(self._sources, now=time.time())), "application/json")
+        status = await gather(self._sources, scope=self._actions.scope(operator), now=time.time())
+        return AdminResponse(200, orjson.dumps(status), "application/json")
 
     async def _handoff(self, request: AdminRequest) -> AdminResponse:
         operator = await self._operator(request)
@@ -196,6 +229,8 @@ class AdminApp:
             await self._actions.run(name, request.fields, by=operator)
         except KeyError:
             return plain(404, "no such action\n")
+        except NotPermitted:
+            return plain(403, "this action concerns all tenants; it needs an operator of all tenants\n")
         except NotDone as error:
             log.event("action failed", level=30, action=name, client=operator.name)
             return (
@@ -213,11 +248,21 @@ class AdminApp:
     async def _healthz(self, _asked: AdminRequest) -> AdminResponse:
         return AdminResponse(200, b'{"status":"ok"}', "application/json")
 
-    async def _readyz(self, _asked: AdminRequest) -> AdminResponse:
+    async def _readyz(self, request: AdminRequest) -> AdminResponse:
         wrong = await self._sources.wrong()
         is_ready = NOT_READY.isdisjoint(wrong)
-        body = orjson.dumps({"ready": is_ready, "wrong": dict(wrong)})
-        return AdminResponse(200 if is_ready else 503, body, "application/json")
+        told = {"ready": is_ready, **({"wrong": dict(wrong)} if await self._may_monitor(request) else {})}
+        return AdminResponse(200 if is_ready else 503, orjson.dumps(told), "application/json")
+
+    async def _may_monitor(self, request: AdminRequest) -> bool:
+        """Return whether the request has a credential that permits the details of readiness."""
+        credential = bearer(request.header("authorization"))
+        if credential is None and request.peer is None:
+            return False
+        principal = await self._sources.authenticator().identify(credential, request.peer)
+        if principal is None and credential is not None:
+            self._count_failure(request)
+        return principal is not None and principal.is_monitor
 
     async def _metrics(self, request: AdminRequest) -> AdminResponse:
         content_type, body = exposition(self._sources.metrics(), accept=request.header("accept") or "")

@@ -1,6 +1,6 @@
 """Content of the operator page as plain values: `GET /api/status` returns it, the page renders it.
 
-status = await gather(sources, now=time.time())
+status = await gather(sources, scope=scope, now=time.time())
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from .budgets import budgets
 from .decisions import recent
 from .figures import answered_by_route, by_label, figures
 from .pools import upstreams
+from .scope import Scope
 
 _MAX_DECISIONS = 50
 
@@ -37,6 +38,9 @@ class Handoffs(Protocol):
 
     async def case(self, handoff_id: str) -> Mapping[str, Any] | None:
         """Return one hand-off, resolved or not, with `said`: messages with `role` and `text`; None if absent."""
+
+    async def tenant(self, handoff_id: str) -> str | None:
+        """Return the tenant of a hand-off; None if absent."""
 
     async def take(self, handoff_id: str, *, by: str) -> bool:
         """Assign a hand-off to an operator; False if it is absent or assigned to another one."""
@@ -66,9 +70,10 @@ class Sources:
     handoffs: Handoffs | None = None
 
 
-async def gather(sources: Sources, *, now: float) -> dict[str, Any]:
-    """Return all values. An unavailable section is None, and not an empty list, which would look like normal
-    operation.
+async def gather(sources: Sources, *, scope: Scope, now: float) -> dict[str, Any]:
+    """Return the values that an operator may see.
+
+    An unavailable section is None, and not an empty list, which would look like normal operation.
 
     Args:
         now: seconds since 1970.
@@ -76,7 +81,7 @@ async def gather(sources: Sources, *, now: float) -> dict[str, Any]:
     settings, wrong = sources.settings(), dict(await sources.wrong())
     metrics, workers = sources.metrics(), sources.board.workers()
     decisions = await asyncio.to_thread(recent, sources.ledger, most=_MAX_DECISIONS)
-    return {
+    status = {
         "site": settings.site,
         "version": sources.version,
         "at": now,
@@ -93,6 +98,13 @@ async def gather(sources: Sources, *, now: float) -> dict[str, Any]:
         "decisions": decisions,
         "handoffs": await _handoffs(sources),
     }
+    return scope.visible(status, _tenants(sources, settings))
+
+
+def _tenants(sources: Sources, settings: GatewaySettings) -> dict[str, str]:
+    """Return the tenant by subject of a budget."""
+    clients = {f"client:{client.name}": client.tenant for client in sources.authenticator().clients}
+    return clients | {f"team:{team.name}": team.tenant for team in settings.access.teams}
 
 
 def routes(settings: GatewaySettings, answered: Mapping[str, Mapping[str, float]]) -> list[dict[str, Any]]:

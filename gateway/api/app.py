@@ -4,8 +4,8 @@
     GET  /v1/models        the models that this principal may use; /v1/models/NAME returns one of them
     GET  /v1/handoffs/ID   the state of a hand-off, for the client that made the request
     GET  /healthz          200 while the process runs
-    GET  /readyz           200 if vault, ledger, limits and upstreams work, else 503 with what does not
-    GET  /metrics          metrics in the format of Prometheus
+    GET  /readyz           200 if vault, ledger, limits and upstreams work, else 503; lists failures for monitors only
+    GET  /metrics          metrics in the format of Prometheus, for monitors
 
 HEAD is served like GET, OPTIONS returns the allowed methods, and any other method gets 405. No path allows requests
 from other origins (CORS).
@@ -18,6 +18,8 @@ request.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -27,6 +29,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..access.authenticator import Authenticator, bearer
 from ..access.certificate import PEER
+from ..access.failures import Failures
 from ..access.principal import Principal
 from ..domain.errors import Code, Headers, Refused
 from ..handoff.service import HandoffService
@@ -90,6 +93,8 @@ class App:
     def __init__(self, open_context: Callable[[], AbstractAsyncContextManager[AppContext]]) -> None:
         self._open_context = open_context
         self._context: AppContext
+        self._failures = Failures()
+        self._logged_wrong: dict[str, str] = {}
         self._pages: Mapping[str, Page] = {
             "/v1/models": self._models,
             "/healthz": self._healthz,
@@ -201,11 +206,28 @@ class App:
             credential = sole(headers, fields, b"x-api-key")  # Anthropic's clients
         peer = scope["state"].get(PEER)
         if credential is None and fields.get(b"sec-fetch-site") in _OTHER_ORIGINS:
-            raise Refused(Code.INVALID_API_KEY)  # a browser sends its certificate with requests of any page
+            raise self._failure(scope)  # a browser sends its certificate with requests of any page
         principal = authenticator.known(credential, peer) or await authenticator.identify(credential, peer)
         if principal is None:
-            raise Refused(Code.INVALID_API_KEY)
+            raise self._failure(scope)
         return principal
+
+    def _failure(self, scope: Scope) -> Refused:
+        """Count a failed authentication, and return its error."""
+        address, _ = scope.get("client") or ("", 0)
+        now_s = asyncio.get_running_loop().time()
+        wait_s = self._failures.count(address, self._context.authenticator.failure_limits, now_s=now_s)
+        if wait_s is None:
+            return Refused(Code.INVALID_API_KEY)
+        return Refused(Code.TOO_MANY_FAILURES, headers=[(b"retry-after", b"%d" % math.ceil(wait_s))])
+
+    async def _may_monitor(self, scope: Scope) -> bool:
+        """Return whether the credential of the request permits metrics and the details of readiness.
+
+        Raises:
+            Refused: the credential is missing or invalid.
+        """
+        return (await self._principal(scope, fields_of(scope["headers"]))).is_monitor
 
     def _refusal(self, refused: Refused, surface: Surface, request_id: str) -> tuple[int, Headers, bytes]:
         self._context.service.metrics.refused.add(refused.code.value)
@@ -243,15 +265,28 @@ class App:
     async def _healthz(self, _scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
         return 200, [_JSON], b'{"status":"ok"}'
 
-    async def _readyz(self, _scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
+    async def _readyz(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
         wrong = await self._context.ready()
         is_ready = NOT_READY.isdisjoint(wrong)
-        return 200 if is_ready else 503, [_JSON], orjson.dumps({"ready": is_ready, "wrong": wrong})
+        self._log_readiness(wrong)
+        told: dict[str, object] = {"ready": is_ready}
+        with contextlib.suppress(Refused):  # a probe needs no credential
+            if _has_credential(scope) and await self._may_monitor(scope):
+                told["wrong"] = wrong
+        return 200 if is_ready else 503, [_JSON], orjson.dumps(told)
+
+    def _log_readiness(self, wrong: Mapping[str, str]) -> None:
+        """Log failed components when they change, because a probe without a credential does not learn them."""
+        if wrong != self._logged_wrong:
+            self._logged_wrong = dict(wrong)
+            log.event("readiness", level=30 if wrong else 20, wrong=[f"{name}: {what}" for name, what in wrong.items()])
 
     async def _metrics(self, scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
         if self._context.service.settings.admin is not None:
             await self._principal(scope, fields_of(scope["headers"]))
             raise Refused(Code.NOT_FOUND)  # the operators' listener has them
+        if not await self._may_monitor(scope):
+            raise Refused(Code.MONITORING_NOT_ALLOWED)
         accept = text_of(fields_of(scope["headers"]).get(b"accept")) or ""
         content_type, body = exposition(self._context.metrics(), accept=accept)
         return 200, [(b"content-type", content_type.encode())], body
@@ -268,6 +303,11 @@ _STATEFUL = (  # paths of resources that other servers store; the gateway stores
 def _error_surface(scope: Scope) -> Surface:
     """Return the surface whose error format the client reads, for a path without a surface."""
     return SURFACES["/v1/messages" if _is_anthropic(scope["headers"]) else "/v1/chat/completions"]
+
+
+def _has_credential(scope: Scope) -> bool:
+    fields = fields_of(scope["headers"])
+    return b"authorization" in fields or b"x-api-key" in fields or PEER in scope["state"]
 
 
 def _is_anthropic(headers: Headers) -> bool:

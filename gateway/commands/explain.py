@@ -22,7 +22,7 @@ from sovctl.support.errors import InputError
 from sovctl.support.secret_files import KEY_BYTES
 
 from ..access.authenticator import principal_of
-from ..access.clients import check_clients, load_clients
+from ..access.clients import check_clients, load_all_clients
 from ..access.principal import Method, Principal
 from ..detect import make_detector
 from ..domain.errors import Code, Refused
@@ -247,9 +247,7 @@ def _no_headers(surface: Surface) -> dict[str, str]:
 
 
 def _caller(settings: GatewaySettings, name: str) -> Principal:
-    clients = load_clients(settings.clients_file)
-    if settings.access.local_clients_file is not None:
-        clients += load_clients(settings.access.local_clients_file, may_be_absent=True)
+    clients = load_all_clients(settings)
     check_clients(clients, settings, where=str(settings.clients_file))
     for client in clients:
         if client.name == name:

@@ -23,6 +23,7 @@ from sovctl.support.secret_files import KEY_BYTES, read_api_key
 
 from ..access import keys
 from ..access.clients import Client, dump_clients
+from ..access.pins import digest_of
 from ..settings import check_settings
 from ..settings.traffic.upstream import INSIDE
 
@@ -94,6 +95,8 @@ def init(
     if cloud_key_file is not None:
         read_api_key(cloud_key_file)
     key, clients = keys.create([], Client(name="app", tenant="standalone"), now=datetime.now(UTC), expires_in=None)
+    text = dump_clients(clients)
+    settings["clients_sha256"] = digest_of(text.encode())
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -101,7 +104,7 @@ def init(
         raise os_error_message(error) or InputError(said, where=str(folder)) from error
     for name in ("token.key", "vault.kek"):
         write_atomic(folder / name, secrets.token_hex(KEY_BYTES) + "\n", mode=0o600)
-    write_atomic(folder / "clients.json", dump_clients(clients), mode=0o600)
+    write_atomic(folder / "clients.json", text, mode=0o600)
     # Written last: a folder without it is incomplete, and is created again.
     write_atomic(path, _HEAD.format(path=path) + yaml.safe_dump(settings, sort_keys=False), mode=0o600)
     return key

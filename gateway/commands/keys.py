@@ -1,4 +1,4 @@
-"""`sovctl gateway keys create|list|rotate|revoke|jwks`: manages the clients in this machine's own file.
+"""`sovctl gateway keys create|list|rotate|revoke|pin|jwks`: manages the clients in this machine's own file.
 
 Clients of site.yaml are in `clients_file`, which `sovctl apply` generates; they are listed here, and changed in
 site.yaml.
@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from pydantic import ValidationError
 from sovctl.support.errors import ExitCode, InputError
 
 from ..access import keys
-from ..access.clients import Client, load_clients
+from ..access.clients import Client, check_clients, load_clients
+from ..access.pins import PinInSettings, digest_of, pin_of, pinned_clients, pinned_local_clients
 from ..settings import GatewaySettings, SurfaceName, load_settings
 from ..settings.base.model import in_words
 
@@ -33,12 +35,13 @@ def add_subcommands(parser: argparse.ArgumentParser, config: Path) -> None:
         ("list", "show clients and the ids of their keys"),
         ("rotate", "give a client a new key; the old ones expire after the grace period"),
         ("revoke", "remove a client, or one of its keys"),
+        ("pin", "approve this machine's clients file after a change by hand: write its SHA-256 into the settings"),
         ("jwks", "print the public keys with which upstreams verify x-sovctl-principal"),
     ):
         sub = subparsers.add_parser(word, help=about, description=about)
         sub.add_argument("--config", type=Path, default=config, metavar="FILE")
         sub.add_argument("--json", action="store_true", help="one JSON document")
-        if word not in ("list", "jwks"):
+        if word not in ("list", "pin", "jwks"):
             sub.add_argument("name", metavar="NAME")
         if word in ("create", "rotate"):
             sub.add_argument("--expires-in", default="365d", metavar="TIME", help="such as 90d, 12h, or never")
@@ -49,7 +52,18 @@ def add_subcommands(parser: argparse.ArgumentParser, config: Path) -> None:
             sub.add_argument("--route", action="append", default=[], dest="routes", metavar="MODEL")
             sub.add_argument("--surface", action="append", default=[], dest="surfaces", metavar="NAME", type=_surface)
             sub.add_argument("--no-restore", action="store_false", dest="may_restore")
-            sub.add_argument("--admin", action="store_true", dest="is_admin")
+            sub.add_argument("--admin", action="store_true", dest="is_admin", help="operator of the client's tenant")
+            sub.add_argument(
+                "--admin-tenant",
+                action="append",
+                default=[],
+                dest="admin_tenants",
+                metavar="TENANT",
+                help="further tenant of an operator, or * for all; repeatable",
+            )
+            sub.add_argument(
+                "--monitor", action="store_true", dest="is_monitor", help="may read metrics and details of readiness"
+            )
         if word == "rotate":
             sub.add_argument("--grace-period", default="7d", metavar="TIME", help="lifetime of the old keys: 7d")
         if word == "revoke":
@@ -76,7 +90,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _create(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
-    fields = ("name", "tenant", "team", "groups", "routes", "surfaces", "may_restore", "is_admin")
+    own = ("name", "tenant", "team", "groups", "routes", "surfaces", "may_restore")
+    fields = (*own, "is_admin", "admin_tenants", "is_monitor")
     try:
         client = Client.model_validate({field: getattr(options, field) for field in fields})
     except ValidationError as error:
@@ -87,7 +102,7 @@ def _create(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
         models = ", ".join(route.model for route in settings.routes)
         raise InputError(f"expected one of {models}, got {unknown[0]}", where="--route")
     now, expires_in = datetime.now(UTC), keys.parse_duration(options.expires_in)
-    with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
+    with _edited(settings, options.config) as clients:
         key, clients[:] = keys.create(clients, client, now=now, expires_in=expires_in)
     return _shown(clients, options.name, key)
 
@@ -97,7 +112,7 @@ def _rotate(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
     grace_period = keys.parse_duration(options.grace_period)
     if grace_period is None:
         raise InputError("expected a duration such as 7d, got never", where="--grace-period")
-    with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
+    with _edited(settings, options.config) as clients:
         key, clients[:] = keys.rotate(clients, options.name, now=now, expires_in=expires_in, grace_period=grace_period)
     return _shown(clients, options.name, key)
 
@@ -109,7 +124,7 @@ def _revoke(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[s
             where=str(settings.clients_file),
             hint="remove it from site.yaml and run sovctl apply",
         )
-    with keys.edit(_own_file(settings), settings, others=_others(settings)) as clients:
+    with _edited(settings, options.config) as clients:
         clients[:] = keys.revoke(clients, options.name, key_id=options.key)
     return {"client": options.name, "revoked": options.key or "all keys"}
 
@@ -127,6 +142,8 @@ def _list(settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[st
                 "team": client.team,
                 "file": str(path),
                 "is_admin": client.is_admin,
+                "admin_tenants": client.admin_tenants,
+                "is_monitor": client.is_monitor,
                 "may_restore": client.may_restore,
                 "routes": client.routes,
                 "surfaces": client.surfaces,
@@ -155,11 +172,38 @@ def _jwks(settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[st
     return PrincipalSigner.open(settings.access.principal_key_files, site=settings.site).jwks
 
 
+def _edited(settings: GatewaySettings, config: Path) -> AbstractContextManager[list[Client]]:
+    """Return the context in which the clients of this machine's own file are changed."""
+    is_local = settings.access.local_clients_file is not None
+    digests = pinned_local_clients(settings) if is_local else pinned_clients(settings)
+    pin = pin_of(settings, config)
+    return keys.edit(_own_file(settings), settings, others=_others(settings), pin=pin, digests=digests)
+
+
+def _pin(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:
+    """Approve the present content of this machine's own file."""
+    path = _own_file(settings)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"unreadable: {error.strerror}", where=str(path)) from error
+    clients = load_clients(path)
+    check_clients([*_others(settings), *clients], settings, where=str(path))
+    pin = pin_of(settings, options.config)
+    if pin is None:
+        if settings.access.local_clients_file is not None:
+            raise InputError("access.local_clients_sha256_file is not set", where=str(options.config))
+        pin = PinInSettings(options.config)
+    pin.write([digest_of(content)])
+    return {"file": str(path), "sha256": digest_of(content), "approved": ", ".join(each.name for each in clients)}
+
+
 _COMMANDS: dict[str, Callable[[GatewaySettings, argparse.Namespace], Mapping[str, Any]]] = {
     "create": _create,
     "rotate": _rotate,
     "revoke": _revoke,
     "list": _list,
+    "pin": _pin,
     "jwks": _jwks,
 }
 
@@ -169,7 +213,9 @@ def _own_file(settings: GatewaySettings) -> Path:
 
 
 def _others(settings: GatewaySettings) -> list[Client]:
-    return load_clients(settings.clients_file) if settings.access.local_clients_file is not None else []
+    if settings.access.local_clients_file is None:
+        return []
+    return load_clients(settings.clients_file, digests=pinned_clients(settings))
 
 
 def _shown(clients: list[Client], name: str, key: str) -> dict[str, Any]:
@@ -188,7 +234,7 @@ def _in_words(done: Mapping[str, Any]) -> str:
         return "\n".join(f"{name + ':':<12}{value if value is not None else 'never'}" for name, value in done.items())
     lines = []
     for client in done["clients"]:
-        rights = [client["team"] or "no team", *(["admin"] if client["is_admin"] else [])]
+        rights = [client["team"] or "no team", *(name for name in ("admin", "monitor") if client[f"is_{name}"])]
         lines.append(f"{client['client']:<32}{client['tenant']:<20}{', '.join(rights)}")
         for key in client["keys"]:
             state = "valid" if key["is_valid"] else "expired"

@@ -35,6 +35,8 @@ class Code(StrEnum):
     INVALID_TIMEOUT = "invalid_timeout"
     INVALID_CONVERSATION = "invalid_conversation"
     INVALID_API_KEY = "invalid_api_key"
+    TOO_MANY_FAILURES = "too_many_failures"
+    MONITORING_NOT_ALLOWED = "monitoring_not_allowed"
     ROUTE_NOT_ALLOWED = "route_not_allowed"
     SURFACE_NOT_ALLOWED = "surface_not_allowed"
     MODEL_NOT_FOUND = "model_not_found"
@@ -97,6 +99,10 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.INVALID_API_KEY: _Answer(
         401, _AUTH, "missing or invalid credential; send `Authorization: Bearer` with a valid API key or token"
     ),
+    Code.TOO_MANY_FAILURES: _Answer(
+        429, _LIMIT, "too many invalid credentials from this address or in total; a valid one is served"
+    ),
+    Code.MONITORING_NOT_ALLOWED: _Answer(403, _AUTH, "this key may not read metrics; use one with `is_monitor`"),
     Code.ROUTE_NOT_ALLOWED: _Answer(
         403, _AUTH, "this key may not use the model; GET /v1/models lists the permitted models"
     ),

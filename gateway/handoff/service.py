@@ -192,6 +192,11 @@ class HandoffService:
             return None
         return {**case.as_row(), "said": _messages(case, await self._vault.load(case.sealed_in))}
 
+    async def tenant(self, handoff_id: str) -> str | None:
+        """Return the tenant of a hand-off; None if it does not exist."""
+        case = await self._queue.get(handoff_id) if is_id(handoff_id) else None
+        return case.tenant if case is not None else None
+
     async def take(self, handoff_id: str, *, by: str) -> bool:
         """Assign a waiting hand-off to an operator. Return False if it does not wait."""
         case = await self._queue.get(handoff_id) if is_id(handoff_id) else None

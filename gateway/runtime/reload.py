@@ -41,6 +41,7 @@ from ..telemetry.metrics import Metrics
 
 LIVE = (
     "clients_file",
+    "clients_sha256",
     "access",
     "quota",
     "routes",
@@ -53,7 +54,7 @@ LIVE = (
 )
 """Keys of gateway.yaml that can change during operation; other keys need a restart."""
 
-_CALLERS = ("clients_file", "access")
+_CALLERS = ("clients_file", "clients_sha256", "access")
 _CHECK_EVERY_S = 1.0  # a few `stat` calls, about 10 us; SIGHUP reloads immediately
 
 Stamp = dict[Path, tuple[int, int, int] | None]

@@ -19,6 +19,11 @@ from .traffic.quota import CallerLimits
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """Asymmetric signature algorithms (RFC 7518 3.1, RFC 8037); symmetric algorithms and `none` are rejected."""
 
+ABSENT = "absent"
+"""Entry of `token_types` for tokens without `typ`."""
+ALL_TENANTS = "*"
+"""Entry of `admin_tenants` for all tenants."""
+
 Text = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f\x7f]+$")]
 
 
@@ -31,8 +36,22 @@ class Rights(SettingsModel):
     """Permitted APIs. Empty: all."""
     may_restore: bool = True
     """False: answers keep their tokens, and the caller never receives the original values."""
+    listed_hits_per_hour: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    """Names and numbers of the site's list that may be found in the caller's requests. Default:
+    `access.listed_hits_per_hour`."""
     limits: CallerLimits = CallerLimits()
     """Limits of the caller. Default for a client or person: `quota.default_limits`."""
+
+
+class OperatorRights(SettingsModel):
+    """Permissions of operators and of monitoring."""
+
+    is_admin: bool = False
+    """Permission for the admin surface: the own tenant and `admin_tenants`."""
+    admin_tenants: list[Name | Literal["*"]] = Field(default_factory=list)
+    """Further tenants of an operator; `*` for all. An operator of all tenants may also reload, drain and resume."""
+    is_monitor: bool = False
+    """Permission for `/metrics` and the details of `/readyz`."""
 
 
 class TeamSettings(Rights):
@@ -42,14 +61,12 @@ class TeamSettings(Rights):
     tenant: Name
 
 
-class GrantSettings(Rights):
+class GrantSettings(Rights, OperatorRights):
     """Permissions of the members of one group of the identity provider."""
 
     group: Text
     tenant: Name
     team: Name | None = None
-    is_admin: bool = False
-    """Whether members may use the admin surface."""
 
 
 class IdentityProviderSettings(SettingsModel):
@@ -68,6 +85,8 @@ class IdentityProviderSettings(SettingsModel):
     ca_file: Path | None = None
     """CA of the certificate of `jwks_url`. Default: the system's CAs."""
     algorithms: Annotated[tuple[Algorithm, ...], Field(min_length=1)] = ("RS256", "PS256", "ES256", "EdDSA")
+    token_types: Annotated[tuple[Text, ...], Field(min_length=1)] = ("at+jwt", "JWT")
+    """Accepted values of `typ` in the header of a token (RFC 9068, 2.1); `absent` for tokens without it."""
     leeway_s: Annotated[int, Field(ge=0, le=120)] = 30
     """Tolerated clock difference in seconds; synchronized clocks differ by less than 1 s."""
     max_lifetime_s: Annotated[int, Field(ge=60, le=604_800)] = 86_400
@@ -93,11 +112,29 @@ class IdentityProviderSettings(SettingsModel):
         return self
 
 
+class FailureLimits(SettingsModel):
+    """Limits of failed authentication in each worker. Beyond them an invalid credential gets 429 instead of 401. A
+    valid one is served."""
+
+    per_minute: Annotated[int, Field(ge=1, le=100_000)] = 30
+    """Failures of one source address, an IPv4 address or an IPv6 network of /64. 30: guess, 2026-11."""
+    total_per_minute: Annotated[int, Field(ge=1, le=10_000_000)] = 1000
+    """Failures of all addresses. 1,000: guess, 2026-11."""
+
+
 class AccessSettings(SettingsModel):
     """Teams, identity providers, and local clients."""
 
+    failures: FailureLimits = FailureLimits()
+    listed_hits_per_hour: Annotated[int, Field(ge=1, le=10**9)] = 10_000
+    """Names and numbers of the site's list that may be found in the requests of one client or person, in any hour from
+    the first. Beyond it the caller is refused until the hour ends, because it may probe which names are listed. Each worker
+    has an equal share. 10,000: guess, 2026-11; a chat that resends its history counts each name again."""
     local_clients_file: Path | None = None
     """File of clients managed by `sovctl gateway keys`, in addition to `clients_file`; created if absent."""
+    local_clients_sha256_file: Path | None = None
+    """File with the SHA-256 of `local_clients_file`, which `sovctl gateway keys` writes; not writable for the gateway's
+    user. Another file of clients gives no access. Default: the file is not checked, which the log reports."""
     reload_every_s: Annotated[float, Field(gt=0, le=3600)] = 2.0
     """Seconds until every worker applies an added or revoked key."""
     principal_key_files: list[Path] = Field(default_factory=list)
@@ -105,6 +142,12 @@ class AccessSettings(SettingsModel):
     only published, during key rotation."""
     teams: list[TeamSettings] = Field(default_factory=list)
     identity_providers: list[IdentityProviderSettings] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _check_local_clients(self) -> AccessSettings:
+        if self.local_clients_sha256_file is not None and self.local_clients_file is None:
+            raise ValueError("local_clients_sha256_file: expected local_clients_file with it, got none")
+        return self
 
     @model_validator(mode="after")
     def _check_names(self) -> AccessSettings:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
 
 from sovctl.support.canonical_json import digest
 from sovctl.support.stall_timeout import DISK_TIMEOUT_S
@@ -28,6 +28,12 @@ from .traffic.routing import RoutingSettings
 from .traffic.upstream import UpstreamSettings
 from .vault import VaultSettings
 
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+def _one_or_more(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
 
 class TokenKeySettings(SettingsModel):
     """One version of the HMAC key of tokens."""
@@ -49,6 +55,12 @@ class GatewaySettings(SettingsModel):
     """Server processes; more processes than CPU cores do not increase throughput."""
     clients_file: Path
     """JSON list of clients, with SHA-256 digests of their keys."""
+    clients_sha256: Annotated[list[Sha256], BeforeValidator(_one_or_more), Field(max_length=2)] = Field(
+        default_factory=list
+    )
+    """SHA-256 of `clients_file`, or of the file before and after a change of keys. Another file gives no access.
+    `sovctl apply`, `gateway init` and `gateway keys` write it. Default: the file is not checked, which the log
+    reports."""
     access: AccessSettings = Field(default_factory=AccessSettings)
     quota: QuotaSettings = Field(default_factory=QuotaSettings)
     token_key_file: Path | None = None

@@ -15,6 +15,9 @@ def entry(name: str = "branch", key: str = "k", **more: Any) -> dict[str, Any]:
     return {"name": name, "tenant": "retail", "key_sha256": hashlib.sha256(key.encode()).hexdigest(), **more}
 
 
+MONITOR_KEY = "test-key-of-the-monitoring"
+
+
 def settings_with(folder: Path, clients: Any, **access: Any) -> GatewaySettings:
     """Settings whose clients file holds `clients`; nothing else they name is there."""
     path = folder / "clients.json"

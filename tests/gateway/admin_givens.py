@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import yaml
-from access_givens import entry
+from access_givens import MONITOR_KEY, entry
 from loopback_ports import unused_port
 
 ADMIN = "test-key-of-the-operator"
@@ -23,6 +23,7 @@ def begin(start: Callable[..., Any], folder: Path, **changes: Any) -> Any:
     """A running gateway with an admin, a limited caller and a team."""
     clients = [
         entry("ops", ADMIN, is_admin=True),
+        entry("monitoring", MONITOR_KEY, is_monitor=True),
         entry("branch", CALLER, team="cards", limits={"requests_per_minute": 1000, "tokens_per_day": 100_000}),
     ]
     (folder / "clients.json").write_text(json.dumps(clients))

@@ -33,6 +33,7 @@ from sovctl.compliance.ledger.reader import LedgerReader
 
 API_KEY = "test-key-of-the-branch-application"
 OTHER_KEY = "test-key-of-another-tenant"
+MONITOR_KEY = "test-key-of-the-monitoring"
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,7 @@ def write_config(
         return {"name": name, "tenant": tenant, "key_sha256": hashlib.sha256(key.encode()).hexdigest(), **more}
 
     clients = [client("branch", "retail", API_KEY), client("audit", "group", OTHER_KEY, routes=["inside"])]
+    clients.append(client("monitoring", "retail", MONITOR_KEY, is_monitor=True))
     timeouts = {
         "connect_timeout_s": 20,
         "first_byte_timeout_s": patience_s,
@@ -239,7 +241,9 @@ class RunningGateway:
     def request(
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers and body of a plain HTTP request."""
+        """Status, headers and body of a request; without headers, with the key of monitoring where it is needed."""
+        if headers is None and path in ("/readyz", "/metrics"):
+            headers = {"authorization": f"Bearer {MONITOR_KEY}"}
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, context=self.tls, timeout=60)
         with contextlib.closing(connection):
             connection.request(method, path, body, headers or {})

@@ -48,7 +48,8 @@ def write_loopback_config(
         (folder / name).chmod(0o600)
         return str(folder / name)
 
-    client = {"name": "loopback", "tenant": "retail", "key_sha256": hashlib.sha256(KEY.encode()).hexdigest()}
+    sha256 = hashlib.sha256(KEY.encode()).hexdigest()
+    client = {"name": "loopback", "tenant": "retail", "key_sha256": sha256, "is_monitor": True}
     silences = ("first_byte_timeout_s", "read_timeout_s", "answer_timeout_s")
     timeouts = {"connect_timeout_s": 20.0, **dict.fromkeys(silences, patience_s)}
 
@@ -127,8 +128,9 @@ class LoopbackGateway:
         return self._send("POST", path, data, asked, timeout_s, begun)
 
     def get(self, path: str) -> tuple[int, bytes]:
-        """Status and body."""
-        status, _, body = self._send("GET", path, None, {}, 60, None)
+        """Status and body; with the key for what only monitoring may read."""
+        headers = {"authorization": f"Bearer {KEY}"} if path in ("/readyz", "/metrics") else {}
+        status, _, body = self._send("GET", path, None, headers, 60, None)
         return status, body
 
     def _send(

@@ -56,16 +56,28 @@ def make(become: Callable[..., NoReturn], default: Path) -> typer.Typer:
         no_restore: Annotated[
             bool, typer.Option("--no-restore", help="Return answers with tokens instead of the original values.")
         ] = False,
-        admin: Annotated[bool, typer.Option("--admin", help="Allow the admin API.")] = False,
+        admin: Annotated[
+            bool, typer.Option("--admin", help="Allow the admin API for the client's tenant and each --admin-tenant.")
+        ] = False,
+        admin_tenant: Annotated[
+            list[str] | None,
+            typer.Option("--admin-tenant", metavar="TENANT", help="Further tenant of an operator, or *; repeatable."),
+        ] = None,
+        monitor: Annotated[bool, typer.Option("--monitor", help="Allow metrics and the details of `/readyz`.")] = False,
         expires_in: ExpiresIn = "365d",
         config: Config = default,
         json: Json = False,
     ) -> None:
         """Create a client with an API key. The key is printed once."""
         options = ["--tenant", tenant, "--expires-in", expires_in, *(["--team", team] if team else [])]
-        for option, values in (("--group", group), ("--route", route), ("--surface", surface)):
+        lists = (("--group", group), ("--route", route), ("--surface", surface), ("--admin-tenant", admin_tenant))
+        for option, values in lists:
             options += [part for value in values or [] for part in (option, value)]
-        options += [*(["--no-restore"] if no_restore else []), *(["--admin"] if admin else [])]
+        options += [
+            *(["--no-restore"] if no_restore else []),
+            *(["--admin"] if admin else []),
+            *(["--monitor"] if monitor else []),
+        ]
         run("create", config, json, *options, "--", name)
 
     @keys.command("list", epilog="Example: sovctl gateway keys list --json")
@@ -95,6 +107,11 @@ def make(become: Callable[..., NoReturn], default: Path) -> typer.Typer:
     ) -> None:
         """Revoke a client, or one of its keys. Running gateways reject it within seconds."""
         run("revoke", config, json, *(["--key", key] if key else []), "--", name)
+
+    @keys.command("pin", epilog="Example: sovctl gateway keys pin")
+    def pin(config: Config = default, json: Json = False) -> None:
+        """Approve this machine's clients file after a change by hand: write its SHA-256 into the settings."""
+        run("pin", config, json)
 
     @keys.command("jwks", epilog="Example: sovctl gateway keys jwks > sovctl-gateway.jwks.json")
     def jwks(config: Config = default) -> None:

@@ -9,6 +9,9 @@ from ...spec.gateway import Client
 from ..context import Context
 from ..credential import SECRETS, TLS
 
+LOCAL_CLIENTS_DIGEST = "/etc/sovctl/gateway-local-clients.sha256"
+"""Written by `sovctl gateway keys` on the node, as root."""
+
 
 def access(context: Context, *, data: str) -> dict[str, Any]:
     """Return `access` of gateway.yaml.
@@ -17,7 +20,10 @@ def access(context: Context, *, data: str) -> dict[str, Any]:
         data: folder of the gateway's data on the node.
     """
     gateway = context.gateway
-    made: dict[str, Any] = {"local_clients_file": f"{data}/clients.json"}
+    made: dict[str, Any] = {
+        "local_clients_file": f"{data}/clients.json",
+        "local_clients_sha256_file": LOCAL_CLIENTS_DIGEST,
+    }
     if gateway.send_principal:
         made["principal_key_files"] = [f"{SECRETS}/principal.key"]
     if gateway.teams:

@@ -17,7 +17,7 @@ from ..credential import SECRETS, TLS
 from ..environment import GATEWAY, stamp
 from ..orphan import orphan
 from ..pool import START_TIMEOUT_S
-from ..resource import Desired, Risk, State
+from ..resource import CREATED_BY_APPLY, Desired, Risk, State
 from ..resource_type import Query, ResourceType
 from . import access as gateway_access
 from . import handoff as gateway_handoff
@@ -27,6 +27,9 @@ CONFIG = "/etc/sovctl/gateway.yaml"
 UNIT = "sovctl-gateway"
 UNIT_FILE = f"/etc/systemd/system/{UNIT}.service"
 DATA = "/var/lib/sovctl/gateway"
+LOCAL_CLIENTS = f"{DATA}/clients.json"
+"""Clients of this node that `sovctl gateway keys` manages."""
+KNOWN, FOREIGN = "none, or written by sovctl gateway keys", "a file that sovctl gateway keys did not write"
 CACHE = "/var/cache/sovctl/gateway"
 """Folder of the compiled patterns; `CacheDirectory=` of the unit."""
 
@@ -55,6 +58,7 @@ def configuration(context: Context) -> dict[str, Any]:
         **gateway_access.admin(context),
         "workers": gateway.workers,
         "clients_file": f"{SECRETS}/gateway-clients.json",
+        **({} if context.clients_sha256 == CREATED_BY_APPLY else {"clients_sha256": context.clients_sha256}),
         "access": gateway_access.access(context, data=DATA),
         "quota": gateway_access.quota(context, data=DATA),
         "token_keys": gateway_vault.token_keys(context),
@@ -158,11 +162,14 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
         kind="gateway",
         name="gateway",
         state={
-            "config_sha256": sha256_hex(config_text),
+            "config_sha256": (
+                CREATED_BY_APPLY if context.clients_sha256 == CREATED_BY_APPLY else sha256_hex(config_text)
+            ),
             "unit_sha256": sha256_hex(unit_text),
             "active": "active",
             "enabled": "enabled",
             "runs_what_is_written": True,
+            "local_clients": KNOWN,
         },
         why=f"routes {', '.join(route.model for route in context.gateway.routes)}",
         variables={
@@ -190,12 +197,24 @@ def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
         "runs_what_is_written": bool(unit and unit.started_s >= int(changed_s)),
+        "local_clients": _local_clients(facts),
     }
+
+
+def _local_clients(facts: NodeFacts) -> str:
+    """Return whether `sovctl gateway keys` wrote the clients file of the node: its digest is in the file of digests."""
+    sha256 = facts.sha256(LOCAL_CLIENTS)
+    digests = (facts.texts.get(gateway_access.LOCAL_CLIENTS_DIGEST) or "").split()
+    return KNOWN if sha256 is None or sha256 in digests else FOREIGN
 
 
 RESOURCE_TYPE = ResourceType(
     "gateway",
     _expect,
     _observe,
-    lambda _context, _node: Query(hash=(CONFIG, UNIT_FILE, stamp(GATEWAY), f"{TLS}/*", f"{SECRETS}/*"), units=(UNIT,)),
+    lambda _context, _node: Query(
+        hash=(CONFIG, UNIT_FILE, LOCAL_CLIENTS, stamp(GATEWAY), f"{TLS}/*", f"{SECRETS}/*"),
+        read=(gateway_access.LOCAL_CLIENTS_DIGEST,),
+        units=(UNIT,),
+    ),
 )

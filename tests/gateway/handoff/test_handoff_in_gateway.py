@@ -18,7 +18,7 @@ from typing import Any
 
 import openai
 import pytest
-from access_givens import entry
+from access_givens import MONITOR_KEY, entry
 from admin_givens import ADMIN, CALLER, ask, begin
 from echo_upstream import EchoUpstream
 from postgresql_server import DATABASE, PASSWORD, PostgresqlServer
@@ -29,6 +29,7 @@ from sovctl.gateway.handoff.postgresql_tables import SCHEMA
 
 IBAN, OTHER_IBAN = "DE89370400440532013000", "FR1420041010050500013M02606"
 OTHER = "test-key-of-another-application"
+FOREIGN = "test-key-of-an-operator-of-another-tenant"
 BLIND = "test-key-of-one-who-may-not-see-values"
 PASSAGES = "Use these and cite them:\n[1] Deposits earn 4 % a year."
 QUESTION = f"Please tell me what my deposit on {IBAN} earns"
@@ -52,6 +53,8 @@ def manned_gateway(start: Callable[..., Any], folder: Path, receiver: WebhookRec
     """A gateway that hands over, with operators and a webhook."""
     clients = [
         entry("ops", ADMIN, is_admin=True),
+        {**entry("group-ops", FOREIGN, is_admin=True), "tenant": "group"},
+        entry("monitoring", MONITOR_KEY, is_monitor=True),
         entry("branch", CALLER),
         entry("other", OTHER),
         entry("blind", BLIND, may_restore=False),
@@ -135,6 +138,16 @@ def test_the_client_gets_a_defined_answer_and_later_the_operators(manned: Any, c
     choice = told["answer"]["choices"][0]
     assert choice["message"]["content"] == f"Your deposit on {IBAN} earns 4 % a year."
     assert (choice["finish_reason"], told["answer"]["object"]) == ("stop", "chat.completion")
+
+
+def test_an_operator_of_another_tenant_neither_reads_nor_changes_it(manned: Any, cloud: EchoUpstream) -> None:
+    handoff_id = handed_over(manned, cloud)
+    assert json.loads(ask(manned, "GET", "/api/status", key=FOREIGN)[2])["handoffs"] == []
+    assert ask(manned, "GET", f"/api/handoffs/{handoff_id}", key=FOREIGN)[0] == 404
+    for action in ("take", "resolve"):
+        body = {"id": handoff_id, "answer": "x"}
+        assert ask(manned, "POST", f"/actions/{action}", body=body, key=FOREIGN)[0] == 409
+    assert shown(manned, handoff_id)["state"] == "waiting"
 
 
 def test_hosts_with_one_vault_share_their_hand_offs(
