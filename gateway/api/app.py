@@ -36,6 +36,7 @@ from ..handoff.service import HandoffService
 from ..http.client_body import body_if_complete
 from ..pipeline.readiness import NOT_READY
 from ..pipeline.service import NO_HEADERS, RequestHandler, new_request_id
+from ..policy.decision import coarse
 from ..settings import UpstreamKind
 from ..surfaces import SURFACES, Surface, models
 from ..telemetry import log
@@ -192,6 +193,10 @@ class App:
                 await send_whole(send, reply.status, response_headers, reply.content, request_id)
             else:
                 await send_stream(send, [*_STREAMED, route, *reply.headers], reply, request_id)
+        except Refused as refused:
+            if not principal.is_admin:
+                refused.reasons = coarse(refused.reasons)
+            raise
         except asyncio.CancelledError:
             if not disconnect.has_left:
                 raise

@@ -64,6 +64,7 @@ class Code(StrEnum):
     AUDIT_UNAVAILABLE = "audit_unavailable"
     VAULT_UNAVAILABLE = "vault_unavailable"
     LIMITS_UNAVAILABLE = "limits_unavailable"
+    LISTED_HITS_EXCEEDED = "listed_hits_exceeded"
     INTERNAL = "internal"
 
 
@@ -197,6 +198,11 @@ _ANSWERS: dict[Code, _Answer] = {
     ),
     Code.VAULT_UNAVAILABLE: _Answer(
         503, _SERVER, "the token vault is unavailable; the request was not sent; try again later"
+    ),
+    Code.LISTED_HITS_EXCEEDED: _Answer(
+        429,
+        _LIMIT,
+        "the hourly budget of this key for listed names is used up; retry after the seconds in `retry-after`",
     ),
     Code.LIMITS_UNAVAILABLE: _Answer(503, _SERVER, "the limits of this key could not be checked; try again later"),
     Code.INTERNAL: _Answer(500, _SERVER, "internal error; search the gateway log for this request id"),

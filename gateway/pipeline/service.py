@@ -14,6 +14,8 @@ A failure in 3 or 4 restricts the plan to pools. This module does not handle HTT
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
@@ -23,9 +25,13 @@ from ..access.assertion import PrincipalSigner
 from ..access.principal import Principal
 from ..audit.audit_log import AuditLog
 from ..detect.clean_text_cache import Finder
+from ..domain.errors import Code, Refused
+from ..exchange.planned import Planned
+from ..exchange.request import Request
 from ..handoff.service import HandoffService
 from ..model_finders import ModelFinder
 from ..policy.request_fields import request_field_tables
+from ..quota.listed_hits import ListedHits, listed_hits
 from ..quota.need import NOTHING
 from ..quota.quota import Quota
 from ..quota.reservation import UNLIMITED
@@ -33,6 +39,7 @@ from ..release.judge import ReleaseChecks
 from ..routing.deprioritized import DeprioritizedUpstreams
 from ..settings import GatewaySettings
 from ..surfaces import Surface
+from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import Tracing, span
 from ..tokenization.tokenizer import Tokenizer
@@ -56,6 +63,7 @@ class RequestHandler:
         background: tasks that write audit records for which no caller waits; they outlive the settings.
         handoffs: queue of withheld answers; None without hand-offs.
         deprioritized: upstreams that gave faulty answers, by conversation; shared by all workers.
+        listed_hits: counts of listed names by client, which outlive the settings.
     """
 
     def __init__(
@@ -76,6 +84,7 @@ class RequestHandler:
         handoffs: HandoffService | None = None,
         tracing: Tracing | None = None,
         deprioritized: DeprioritizedUpstreams | None = None,
+        listed_hits: ListedHits | None = None,
     ) -> None:
         self.settings, limits = settings, settings.limits
         self.max_body_bytes, self.max_upload_bytes = limits.max_body_bytes, limits.max_upload_bytes
@@ -83,6 +92,7 @@ class RequestHandler:
         self.tracing = tracing
         self.upstreams = upstreams
         self.metrics = metrics
+        self._listed_hits = listed_hits or ListedHits()
         self._audit = audit
         self._admission = Admission(settings, quota)
         self._delivery = Delivery(audit, metrics, limits, RestoreBounds.of(settings), background, handoffs)
@@ -148,11 +158,13 @@ class RequestHandler:
         )
         reservation = UNLIMITED
         try:
+            self._require_budget_of_listed_hits(request)
             admitted = await self._admission.reserve(request)
             reservation = admitted.reservation
             with span(request.trace, "detect"):
                 inspected = await self._planner.inspect(admitted)
             planned = self._planner.plan(inspected)
+            await self._count_listed_hits(planned)
             if not planned.upstreams:
                 await self._audit.request(
                     planned, conversation=request.conversations[0], reasons=planned.reasons, upstream=None
@@ -164,6 +176,42 @@ class RequestHandler:
             raise
         return await self._sender.send(planned)
 
+    def _require_budget_of_listed_hits(self, request: Request) -> None:
+        """Refuse a client whose budget of listed names is used up.
+
+        A route without a cloud treats listed names like any others, so that nothing can be learned there.
+
+        Raises:
+            Refused: until the hour ends.
+        """
+        wait_s = self._listed_hits.retry_after_s(request.principal.subject, now_s=time.monotonic())
+        if wait_s is not None and request.permissions.has_cloud:
+            raise _over_budget(wait_s)
+
+    async def _count_listed_hits(self, planned: Planned) -> None:
+        """Count the listed names of a request.
+
+        Raises:
+            Refused: the client is over its budget; this is recorded.
+        """
+        request, inspection = planned.request, planned.inspected.inspection
+        if inspection is None or not request.permissions.has_cloud:
+            return
+        if not (hits := listed_hits(inspection.found)):
+            return
+        principal, now_s = request.principal, time.monotonic()
+        budget = principal.listed_hits_per_hour or self.settings.access.listed_hits_per_hour
+        limit = max(1, budget // self.settings.workers)
+        self.metrics.listed_hits.add("counted", by=hits)
+        if not self._listed_hits.count(principal.subject, hits, limit=limit, now_s=now_s):
+            return
+        self.metrics.listed_hits.add("over-budget", by=hits)
+        log.event("listed names over budget", level=40, client=principal.name, key_id=principal.key_id, hits=hits)
+        code = Code.LISTED_HITS_EXCEEDED
+        reasons = (*planned.reasons, code.value)
+        await self._audit.request(planned, conversation=request.conversations[0], reasons=reasons, upstream=None)
+        raise _over_budget(self._listed_hits.retry_after_s(principal.subject, now_s=now_s) or 1)
+
     @property
     def failing(self) -> dict[str, str]:
         """Model finders whose last call failed, for `/readyz`. Their requests stay on-prem."""
@@ -172,6 +220,11 @@ class RequestHandler:
     async def close(self) -> None:
         """Wait for the audit records that are being written."""
         await self._delivery.close()
+
+
+def _over_budget(wait_s: float) -> Refused:
+    headers = [(b"retry-after", b"%d" % math.ceil(wait_s)), (b"x-should-retry", b"false")]
+    return Refused(Code.LISTED_HITS_EXCEEDED, headers=headers)
 
 
 def new_request_id() -> str:

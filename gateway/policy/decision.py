@@ -16,7 +16,7 @@ Every row that applies adds a reason; the first row that forbids leaving decides
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -61,6 +61,39 @@ class Reason(StrEnum):
     def about(self, what: str) -> str:
         """Return the reason with its subject, such as `language:und`."""
         return f"{self.value}:{what}"
+
+
+_OF_FINDINGS = frozenset(
+    {
+        *(Reason.ENTITY_TYPE_BLOCKED.value, Reason.ENTITY_TYPE_ON_PREM.value, Reason.TOKENIZED.value),
+        *(Reason.MASKED.value, Reason.CLEAN.value, Reason.OUTGOING_SCAN.value),
+    }
+)
+_OBSTACLES_OF_FINDINGS = frozenset(
+    reason.about(each)
+    for reason in (Reason.OBSTACLE, Reason.OBSTACLE_BLOCKED)
+    for each in (Obstacle.KEY, Obstacle.SCHEMA, Obstacle.NUMBER, Obstacle.CROWD)
+)
+_NEVER_LISTED = frozenset(
+    reason.about(EntityType.SECRET) for reason in (Reason.ENTITY_TYPE_BLOCKED, Reason.ENTITY_TYPE_ON_PREM)
+)
+"""Reasons about an entity type that no list contains; clients need them to remove a secret."""
+COARSE = "content"
+"""Reason for clients that depends on findings, which could otherwise tell whether a name is listed."""
+
+
+def coarse(reasons: Sequence[str]) -> list[str]:
+    """Return the reasons for a client without the admin scope: those that do not depend on findings, else `COARSE`.
+
+    Findings are left out next to another reason, because their presence would tell as much as their type.
+    """
+    own = [
+        reason
+        for reason in reasons
+        if reason in _NEVER_LISTED
+        or (reason.partition(":")[0] not in _OF_FINDINGS and reason not in _OBSTACLES_OF_FINDINGS)
+    ]
+    return own or ([COARSE] if reasons else [])
 
 
 FORMER_REASONS = {

@@ -40,6 +40,7 @@ from ..model_finders import LlmReview, ModelFinder
 from ..pipeline.preparation import cache_salt
 from ..pipeline.readiness import Readiness
 from ..pipeline.service import RequestHandler
+from ..quota.listed_hits import ListedHits
 from ..quota.open_store import open_store
 from ..quota.quota import Quota
 from ..routing.deprioritized import DeprioritizedUpstreams
@@ -103,6 +104,7 @@ class Components:
         self._signer = PrincipalSigner.open(key_files, site=settings.site) if key_files else None
         self._metrics = Metrics()
         self._deprioritized = DeprioritizedUpstreams.shared()
+        self._listed_hits = ListedHits()
         self.metrics_folder: Path | None = None
         """Folder in which several workers share their metrics."""
         self._background: set[asyncio.Task[None]] = set()
@@ -273,6 +275,7 @@ class Components:
             handoffs=opened.handoffs,
             tracing=opened.tracing,
             deprioritized=self._deprioritized,
+            listed_hits=self._listed_hits,
         )
 
     def _model_finders(self, opened: _Opened, in_force: InForce) -> list[ModelFinder]:

@@ -128,8 +128,8 @@ class AccessSettings(SettingsModel):
     failures: FailureLimits = FailureLimits()
     listed_hits_per_hour: Annotated[int, Field(ge=1, le=10**9)] = 10_000
     """Names and numbers of the site's list that may be found in the requests of one client or person, in any hour from
-    the first. Beyond it the caller is refused until the hour ends, because it may probe which names are listed. Each worker
-    has an equal share. 10,000: guess, 2026-11; a chat that resends its history counts each name again."""
+    the first. Beyond it the caller is refused until the hour ends, because it may probe which names are listed. Each
+    worker has an equal share. 10,000: guess, 2026-11; a chat that resends its history counts each name again."""
     local_clients_file: Path | None = None
     """File of clients managed by `sovctl gateway keys`, in addition to `clients_file`; created if absent."""
     local_clients_sha256_file: Path | None = None

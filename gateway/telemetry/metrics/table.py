@@ -47,6 +47,11 @@ class Metrics:
         )
         self.refused = Counter("refused_total", "Rejected requests, by reason code.", "reason")
         self.findings = Counter("findings_total", "Identifiers found in requests, by entity type.", "kind")
+        self.listed_hits = Counter(
+            "listed_hits_total",
+            "Listed names and numbers found in requests, by outcome: counted, or over the budget of a key.",
+            "outcome",
+        )
         self.tokens = Counter(
             "tokens_total",
             "Tokens in answers, by outcome: restored, withheld, unknown, malformed, capped.",
