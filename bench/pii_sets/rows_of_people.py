@@ -1,8 +1,8 @@
-"""Listed people in rows, without capitals, behind prefixes, and with one surname for several.
+"""Listed people in rows, without capitals, after joined prefixes, and with one surname for several.
 
     for document in rows_of_people("en", seed=7): ...     # spans of type PERSON~row, PERSON~lower, PERSON~joint, ...
 
-The people are those of `names.customers`. A row also contains people that are not on the list, who have no span.
+The people are those of `names.customers`. A row also contains people that are not on the list; these have no span.
 """
 
 from __future__ import annotations

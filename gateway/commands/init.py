@@ -32,6 +32,8 @@ _HEAD = """\
 # Try it:   sovctl gateway check --config {path}
 # Start it: sovctl gateway serve --config {path}
 """
+_RELEASE = {"identifiers": {"default": "mask", "entity_types": dict.fromkeys(("PERSON", "ORG", "IP", "MAC"), "allow")}}
+"""Identifiers in an answer that are not in the conversation are masked, except those that any answer may mention."""
 
 
 def init(
@@ -88,7 +90,9 @@ def init(
             "origin": "standalone/gateway",
         },
         "upstreams": [upstream for upstream in upstreams if upstream is not None],
-        "routes": [{"model": serve_as, **named, "prefer": "cloud" if cloud is not None else "pool"}],
+        "routes": [
+            {"model": serve_as, **named, "prefer": "cloud" if cloud is not None else "pool", "release": _RELEASE}
+        ],
         "policy": {"entity_types": {"SECRET": "block"}, "name_languages": list(languages)},
     }
     check_settings(settings, path)

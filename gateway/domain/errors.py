@@ -281,17 +281,25 @@ class Refused(Exception):
         return _ANSWERS[self.code].status
 
 
-def status_and_message(code: Code, param: str | None = None) -> tuple[int, str]:
+_NEXT_STEPS = {
+    "language:und": "the language was not recognized: write a whole sentence",
+    "language:": "the operator can add the language to `policy.name_languages`",
+}
+"""Next step of the client, by the beginning of a reason of the policy; the first that fits."""
+
+
+def status_and_message(code: Code, param: str | None = None, reasons: Sequence[str] = ()) -> tuple[int, str]:
     """Return the HTTP status and the message of `code`.
 
     Args:
         param: the missing or invalid field.
+        reasons: reasons of the policy; some of them have a next step.
     """
     answer = _ANSWERS[code]
-    if param is None:
-        return answer.status, answer.message
-    where = f": `{param}`" if code in _NAMED else f"; `{param}` is absent or invalid"
-    return answer.status, answer.message + where
+    named = f": `{param}`" if code in _NAMED else f"; `{param}` is absent or invalid"
+    where = named if param is not None else ""
+    steps = (step for each in reasons for start, step in _NEXT_STEPS.items() if each.startswith(start))
+    return answer.status, answer.message + where + "".join(f"; {step}" for step in [*steps][:1])
 
 
 def error_body(code: Code, *, request_id: str, param: str | None = None, reasons: Sequence[str] = ()) -> bytes:
@@ -301,7 +309,7 @@ def error_body(code: Code, *, request_id: str, param: str | None = None, reasons
         param: the missing or invalid field.
     """
     answer = _ANSWERS[code]
-    _, message = status_and_message(code, param)
+    _, message = status_and_message(code, param, reasons)
     return orjson.dumps(
         {
             "error": {

@@ -25,6 +25,7 @@ from ..detect.findings.finding import Finding
 from ..detect.findings.overlaps import around_names, resolve, resolve_whole
 from ..detect.labels import is_cue, labelled, readings
 from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
+from ..detect.names.nameless import is_nameless
 from ..detect.numbers.digit_runs import SEPARATORS
 from ..detect.text.words import Words
 from ..domain.entities import EntityType
@@ -51,6 +52,7 @@ _MOST_KNOWN = 2_000  # different values; looking for each of them everywhere tak
 
 _ELSEWHERE = ("file_id", "file_url", "url")  # where else a part's file may be
 _PERSON = EntityType.PERSON  # once: an enum's members take long to get
+_UNDETERMINED, _NO_LANGUAGE = frozenset({UNKNOWN}), frozenset({NONE})
 _NO_LEAVES = JsonTexts()  # until something was inspected
 
 
@@ -317,11 +319,14 @@ class Inspector:
         for texts in prose.values():
             (text, found), *others = texts
             if others:
-                spoken |= languages("\n\n".join([_without(text, found) for text, found in texts]))
+                told = languages("\n\n".join([_without(text, found) for text, found in texts]))
             elif found:
-                spoken |= self._languages(text, found)
+                told = self._languages(text, found)
             else:
-                spoken |= self._spoken.get(text) or self.finder.languages(text, self._readings.get(text))
+                told = self._spoken.get(text) or self.finder.languages(text, self._readings.get(text))
+            if told == _UNDETERMINED and all(is_nameless(_without(text, found)) for text, found in texts):
+                told = _NO_LANGUAGE
+            spoken |= told
         self._readings.clear()
         return Inspection(counts, frozenset(spoken or {NONE}), frozenset(obstacles))
 

@@ -139,7 +139,7 @@ class Messages(Surface):
         return added_to_message(event, FIELDS)
 
     def error(self, code: Code, *, request_id: str, param: str | None = None, reasons: Sequence[str] = ()) -> bytes:
-        status, message = status_and_message(code, param)
+        status, message = status_and_message(code, param, reasons)
         error = {
             "type": _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error"),
             "message": message,
