@@ -108,7 +108,7 @@ class Document:
 class JsonTexts:
     """All texts, numbers and keys of one body, in document order."""
 
-    __slots__ = ("documents", "keys", "numbers", "objects", "rows", "texts")
+    __slots__ = ("documents", "keys", "labelled_keys", "names", "numbers", "objects", "rows", "texts")
 
     def __init__(self) -> None:
         self.texts: list[JsonText] = []
@@ -118,6 +118,10 @@ class JsonTexts:
         """Items of each list with a label: they may be the groups of one number."""
         self.keys: list[str] = []
         """Keys that contain other characters than field names have."""
+        self.names: dict[str, None] = {}
+        """Other keys, without those that every request has."""
+        self.labelled_keys: dict[tuple[str, tuple[str, ...]], None] = {}
+        """Keys of objects with a label, with its readings: they may be values that the label explains."""
         self.objects: list[tuple[Path, dict[str, Any]]] = []
         """Objects that are items of a list: messages, content parts, tool calls."""
         self.documents: list[Document] = []
@@ -178,12 +182,11 @@ class _Gathering:
         named = label
         for place, item in items:
             if is_object:
-                if place not in _PLAIN_KEYS and _ODD_KEY.search(place):
-                    leaves.keys.append(place)
-                if is_cue is not None:
-                    named = label if place in TRANSPARENT else label_of(label, place[:LONGEST_KEY], is_cue)
-                    if place == "value":
-                        named = self._named(holder, label, is_cue)
+                if place in TRANSPARENT:
+                    named = self._named(holder, label, is_cue) if place == "value" and is_cue is not None else label
+                else:
+                    self._key(place, label)
+                    named = label_of(label, place[:LONGEST_KEY], is_cue) if is_cue is not None else label
             kind = type(item)
             if kind is str:
                 is_ours = (place in _WORD_FIELDS and item in ORDINARY) or (place == "model" and not path)
@@ -205,6 +208,15 @@ class _Gathering:
             row = [leaf for leaf in added if leaf.holder is holder]
             leaves.rows.append(sorted(row, key=lambda leaf: leaf.place))
         return count
+
+    def _key(self, key: str, label: Label) -> None:
+        leaves = self._leaves
+        if key not in _PLAIN_KEYS and _ODD_KEY.search(key):
+            leaves.keys.append(key)
+        else:
+            leaves.names[key] = None
+        if label.readings:
+            leaves.labelled_keys[key, label.readings] = None
 
     def _text(
         self, holder: Any, place: Any, path: Path, text: str, document: Document | None, depth_left: int, label: Label

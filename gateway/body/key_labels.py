@@ -91,11 +91,13 @@ def label_of(above: Label, key: str, is_cue: IsCue) -> Label:
     forms = [written, words]
     if " " in own:
         forms.append(own.replace(" ", ""))
-    if own.rpartition(" ")[2].lower() not in _NUMBER_WORDS:
+    if own.endswith("s") and len(own) > _LONGEST_SHORT:  # "accounts", whose keys or items are single ones
+        forms += (own[:-1], f"{own[:-1]} number")
+    elif own.rpartition(" ")[2].lower() not in _NUMBER_WORDS:
         forms.append(f"{own} number")
     return Label(words, tuple(form for form in dict.fromkeys(forms) if is_cue(form)))
 
 
 def words_of_key(key: str) -> str:
     """Return a key as words with spaces: of `user_birthDate`, "user birth Date"."""
-    return " ".join(_WORD.findall(_HUMP.sub(" ", key[:LONGEST_KEY])))
+    return " ".join(_WORD.findall(_HUMP.sub(" ", key)))

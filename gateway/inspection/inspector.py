@@ -20,13 +20,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..body.json_texts import JSON, ORDINARY, JsonText, JsonTexts, Path, json_texts_of
+from ..body.key_labels import words_of_key
 from ..detect.clean_text_cache import CachedFinder
 from ..detect.findings.finding import Finding
 from ..detect.findings.overlaps import around_names, resolve, resolve_whole
 from ..detect.labels import is_cue, labelled, readings
 from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
 from ..detect.names.nameless import is_nameless
-from ..detect.numbers.digit_runs import SEPARATORS
 from ..detect.text.words import Words
 from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
@@ -35,15 +35,13 @@ from ..tokens.surrogates import is_fixed
 from .joined_texts import JoinedTexts
 from .known_names import Aliases
 from .language_gate import counted_languages, is_language
+from .object_keys import ObjectKeys
 from .question_context import answers
 
 _DATA_URI = re.compile(r"\bdata:[\w.+-]{0,64}/?[\w.+-]{0,64}(?:;[\w=.+-]{1,64}){0,4};base64,", re.IGNORECASE)
 _LONGEST_PLAIN = 160  # characters without a break; the longest digest in use (SHA-512, hex) has 128
 _ENCODED = re.compile(rf"[A-Za-z0-9+/_-]{{{_LONGEST_PLAIN},}}")
 _STEPS = re.compile(rf"(?s:.{{,{_LONGEST_PLAIN - 1}}} )*+")  # each to the last space that is near enough
-
-# A word for phones anywhere in a text changes how rows of digits are read, so such texts are scanned separately.
-_ROW = re.compile(rf"(?<![0-9])(?:[0-9]+{SEPARATORS}{{1,3}}){{3}}[0-9]")
 
 _NAME_KEY = re.compile(r"(?i)(?:^|[_\W]|(?<=[a-z])(?=N))(?:name|surname|lastname|firstname|fullname)$")
 _NAME_VALUE = re.compile(r"[^\W\d_a-z][^\d_@/\\{}<>]{1,79}")
@@ -93,7 +91,7 @@ class Inspector:
         self._spoken: dict[str, frozenset[str]] = {}
         self._readings: dict[str, Words] = {}
         self._known: dict[str, Finding] = {}
-        self._in_keys: dict[str, list[Finding]] = {}
+        self._keys = ObjectKeys(finder, _NO_LEAVES)
         self._people: dict[int, list[Finding]] = {}
         self._aliases = Aliases()
 
@@ -148,6 +146,11 @@ class Inspector:
         return self._people.get(id(leaf)) or self._found[leaf.text]
 
     @property
+    def has_found_keys(self) -> bool:
+        """Whether a key of the body is an identifier or a name."""
+        return bool(self._keys.found)
+
+    @property
     def found(self) -> Iterator[Finding]:
         """Every finding in every text so far."""
         return (finding for findings in (*self._found.values(), *self._people.values()) for finding in findings)
@@ -162,10 +165,8 @@ class Inspector:
                     self._find(number)
                 else:
                     self._found.setdefault(number, [])
-        if leaves.keys:
-            alone = {key for key in leaves.keys if not key.isascii() or _ROW.search(key)}
-            suspects = alone.union(self.finder.suspects(key for key in leaves.keys if key not in alone))
-            self._in_keys = {key: self.finder.find(key) for key in suspects}
+        self._keys = ObjectKeys(self.finder, leaves)
+        self._keys.find()
 
     def _inspect_labelled(self, leaves: JsonTexts) -> None:
         """Find what only the keys above a value explain."""
@@ -271,6 +272,7 @@ class Inspector:
             more += around_names(before, self._aliases.find(text), text)
             if more:
                 self._found[text] = resolve([*before, *more])
+        self._keys.spread(self._known, self._aliases)
 
     def _result(self) -> Inspection:
         surface, leaves = self._surface, self.leaves
@@ -300,10 +302,13 @@ class Inspector:
                 spoken |= self._languages(text, found) - {UNKNOWN, NONE}
             elif path[0] not in surface.dropped and is_language(text, is_description=path[-1] == "description"):
                 spoken |= counted_languages(text, self._languages(text, found))
-        for key in leaves.keys:
-            if found := self._found.get(key) or self._in_keys.get(key, []):
+        for key in (*leaves.keys, *leaves.names):
+            if found := self._keys.found.get(key) or self._found.get(key, []):
                 _count(found, counts)
                 obstacles.add(Obstacle.KEY)
+            elif not key.isascii():
+                words = words_of_key(key)
+                spoken |= counted_languages(words, languages(words))
         for leaf in leaves.numbers:
             if found := self._found[leaf.text]:
                 _count(found, counts)

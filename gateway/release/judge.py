@@ -18,6 +18,7 @@ import orjson
 
 from ..body import exact_json
 from ..body.json_texts import JsonTexts, TooDeep, json_texts_of
+from ..body.key_labels import words_of_key
 from ..detect.clean_text_cache import Finder
 from ..detect.findings.finding import Finding
 from ..detect.labels import is_cue
@@ -174,7 +175,9 @@ class ReleaseCheckRun:
                 if (masked := self._prose(leaf.text, voice, leaf.labels)) != leaf.text:
                     leaf.put(masked)
             self._rows(leaves)
-            if any(self._prose(key, Voice.ASIDE) != key for key in leaves.keys):
+            keys = {form: () for key in (*leaves.keys, *leaves.names) for form in (key, words_of_key(key))}
+            named = [*keys.items(), *leaves.labelled_keys]
+            if any(self._prose(key, Voice.ASIDE, labels) != key for key, labels in named):
                 self.verdicts.add(
                     Outcome(identifiers.CHECK, Verdict.FAIL, "key")
                 )  # a masked key would break the document

@@ -70,6 +70,8 @@ def tokenize_body(
     Raises:
         IdentifierLeak: the body would still contain an identifier.
     """
+    if inspector.has_found_keys:
+        raise IdentifierLeak("an identifier as a key")  # a person of an earlier turn: policy has decided before
     leaves = inspector.leaves
     issued: dict[str, str] = {}
     rewritten: list[Replaced] = []

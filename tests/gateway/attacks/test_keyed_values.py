@@ -233,6 +233,17 @@ def test_the_release_check_reads_keys(start: Callable[..., Any], cloud: EchoUpst
     assert str(value) not in json.dumps(answer)
 
 
+@pytest.mark.parametrize("key", ["Anna_Kowalska", "DE89370400440532013000", "anna@example.com"])
+def test_the_release_check_refuses_names_as_keys(start: Callable[..., Any], cloud: EchoUpstream, key: str) -> None:
+    gateway = checked(start)
+    function = {"name": "f", "arguments": json.dumps({key: 100})}
+    calls = [{"id": "1", "type": "function", "function": function}]
+    cloud.script.message = lambda _: {"role": "assistant", "content": None, "tool_calls": calls}
+    body = {**CLOUD, "messages": [{"role": "user", "content": "Please look this up for me."}]}
+    _, _, answer = post(gateway, "/v1/chat/completions", body)
+    assert key not in json.dumps(answer)
+
+
 _CHECKED: list[Any] = []
 
 
