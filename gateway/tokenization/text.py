@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from ..detect.findings.finding import Finding
 from ..domain.entities import EntityType, Mark
-from ..tokens.link_context import LinkContext, link_regions
+from ..tokens.link_context import glued_end, has_link_hint, link_regions, may_be_glued
+from ..tokens.restore import Issued, RestoreCounts, Restorer
 from ..tokens.search import find_literals
 from ..tokens.surrogates import may_stand, surrogate_of
 from ..tokens.token import TokenIssuer
@@ -52,18 +53,29 @@ def replace(
         escapes: number of JSON strings that contain `text`, one in the other. Values are stored as they are escaped
             there, because an answer repeats them so.
     """
-    regions = link_regions(text)
+    regions = link_regions(text) if findings or "_" in text else []
     spans = _spans(text, findings, regions, masked)
     if not spans:
         return Replaced(text, {}, [])
-    # A text without a link needs no context of links.
-    context = LinkContext() if regions or "\\" in text else None
-    replaced = _emit(text, spans, findings, issuer, context, escapes)
-    if replaced is None:
+    replaced = _emit(text, spans, findings, issuer, escapes)
+    # A text without links and escapes needs no trial.
+    is_certain = not has_link_hint(text) and "\\" not in text and "&" not in text
+    written = replaced.text
+    if not (is_certain and not any(may_be_glued(written, end) for _, end in replaced.places)) and not _comes_back(
+        replaced
+    ):
         # In the replaced text, a link begins or ends at another place than in the original; this is rare.
-        replaced = _emit(text, [(0, len(text), Mark.URL, text, bool(masked))], findings, issuer, None, escapes)
-    assert replaced is not None
+        return _emit(text, [(0, len(text), Mark.URL, text, bool(masked))], findings, issuer, escapes)
     return replaced
+
+
+def _comes_back(replaced: Replaced) -> bool:
+    """Return whether every token is restored at its place."""
+    counts = RestoreCounts()
+    restorer = Restorer(Issued(replaced.issued), counts=counts)
+    restorer.feed(replaced.text)
+    restorer.flush()
+    return not counts.withheld
 
 
 def _spans(
@@ -72,6 +84,8 @@ def _spans(
     spans: list[_Span] = [(f.start, f.end, f.entity_type, f.value, f in masked) for f in findings]
     if "_" in text:
         spans += [(f.start, f.end, Mark.TEXT, text[f.start : f.end], False) for f in find_literals(text)]
+    ends = sorted(span[0] for span in spans)
+    spans = [_with_host(text, span, ends) for span in spans]
     if not regions and len(spans) == len(findings):
         return spans
     spans.sort(key=lambda span: (span[0], -span[1]))
@@ -94,6 +108,20 @@ def _spans(
     return widened
 
 
+def _with_host(text: str, span: _Span, starts: Sequence[int]) -> _Span:
+    """Return the span; if it is a part of a host name or address that goes on, the span of all of it.
+
+    Args:
+        starts: of all spans, in order.
+    """
+    start, end, _, _, is_masked = span
+    if not may_be_glued(text, end):
+        return span
+    position = bisect_right(starts, end - 1)
+    last = glued_end(text, end, starts[position] if position < len(starts) else len(text))
+    return (start, last, Mark.URL, text[start:last], is_masked) if last > end else span
+
+
 def _identifiers(text: str, start: int, end: int, findings: Sequence[Finding]) -> list[str]:
     """Return the findings in a span that becomes one token, as written and normalized."""
     inside = [each for each in findings if each.start < end and start < each.end]
@@ -109,29 +137,20 @@ def _emit(
     spans: Sequence[_Span],
     findings: Sequence[Finding],
     issuer: TokenIssuer,
-    context: LinkContext | None,
     escapes: int,
-) -> Replaced | None:
-    """Return the text with tokens; None if one of them could not be restored at its place."""
+) -> Replaced:
+    """Return the text with tokens."""
     pieces: list[str] = []
     issued: dict[str, str] = {}
     places: list[tuple[int, int]] = []
     position = moved = 0  # `moved`: offset of a place in the new text minus that in the old one
     for number, (start, end, label, value, is_masked) in enumerate(spans):
         before = text[position:start]
-        if context is not None:
-            context.feed(before)
         if is_masked:
-            # The space keeps `[IBAN](note)` from becoming a link, in which no token is restored.
+            # The space keeps `[IBAN](note)` and `[IBAN]:` from becoming a link, in which no token is restored.
             written = mask_of(label)
-            after_mask = " " if text.startswith("(", end) else ""
-            if context is not None:
-                context.feed(written + after_mask)
+            after_mask = " " if text.startswith(("(", ":"), end) else ""
         else:
-            if context is not None:
-                if not context.may_restore(label):
-                    return None
-                context.restored(label)
             surface, after_mask = text[start:end], ""
             about = (value, surface) if type(label) is EntityType else _identifiers(text, start, end, findings)
             for _ in range(escapes):

@@ -26,6 +26,12 @@ class Offsets:
         self._ends: list[int] = []
         self._shifts = [0]
 
+    def copy(self) -> Offsets:
+        """Return a copy."""
+        other = Offsets()
+        other._starts, other._ends, other._shifts = self._starts[:], self._ends[:], self._shifts[:]
+        return other
+
     def add(self, start: int, end: int, length: int) -> None:
         """Record that the span from `start` to `end` now has this length; spans are added in ascending order."""
         self._starts.append(start)

@@ -2,14 +2,16 @@
 
 One `Restorer` serves one channel: one field of one choice, or the arguments of one tool call.
 
-- It withholds only text that may be the beginning of a token with an issued label.
+- It withholds only text that may be the beginning of a token with an issued label, and a token until the text after it
+  shows that it is not a part of a host name or of a reference definition.
 - Restored values are not scanned again. A token cut off by the end of the answer is emitted unchanged.
 - Only tokens issued to this tenant in this conversation are restored; other tokens are text.
 - `Issued` limits the number of different values in one answer, so that an answer cannot list a whole conversation.
 
 restorer = Restorer(issued)
 restorer.feed("Sent to IBAN_7K2")      # "Sent to "
-restorer.feed("M0C3...")               # "DE89 3704 0044 0532 0130 00"
+restorer.feed("M0C3...")               # ""
+restorer.feed(" today")                # "DE89 3704 0044 0532 0130 00 today"
 restorer.flush()                       # ""
 """
 
@@ -20,12 +22,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 from urllib.parse import quote
 
 from ..domain.entities import EntityType, Mark
 from ..settings import GatewaySettings
 from .annotation_offsets import Offsets
-from .link_context import JsonLinkContext, LinkContext, has_link_hint
+from .link_context import LOOKAHEAD, JsonLinkContext, LinkContext, has_link_hint, may_be_glued
 from .search import PLAIN_ID, Found, TokenSearch, id_pattern
 from .surrogates import Surrogates
 from .token import ID_CHARACTERS
@@ -132,13 +135,15 @@ class Issued:
         if has_link_hint(text):
             return None
         pieces = PLAIN_ID.split(text)  # text that ends with a label, sixteen characters, text, ..., text
-        ids = pieces[1::2]
+        ids, afters = pieces[1::2], pieces[2::2]
         out: list[str] = []
         characters = 0
         for before, token_id in zip(pieces[::2], ids, strict=False):
             label, value = self._by_id.get(token_id, _UNKNOWN)
             plain = before.removesuffix(label)
             if label == _URL or plain == before:  # text directly after a URL belongs to it
+                return None
+            if (after := afters[len(out) // 2]) and (may_be_glued(after) or (after[0] in "/?#:" and "." in value)):
                 return None
             out.append(plain)
             out.append(json_inside(value) if is_json else value)
@@ -176,8 +181,8 @@ class Restorer:
         self._reads_all = self._surrogates is not None  # or the restored text contains a backslash
         self._held = ""
         self._passed = 0  # characters of the upstream's text before the withheld text
-        self.offsets = Offsets()
-        """Maps offsets in the upstream's text to the restored text."""
+        self.offsets = Offsets()  # from the upstream's text to the restored text
+        self._taken: dict[int, bool] = {}  # by position of a withheld token: its value is within the bounds
         self._pending: list[str] = []  # plain text not yet passed to the link context
         self._look_at = _PENDING_CHARACTERS  # position at which the link context reads again
         self.counts = counts if counts is not None else RestoreCounts()
@@ -212,6 +217,22 @@ class Restorer:
         """End the channel, and return the withheld text, which is not a token."""
         return self._read("", is_end=True) if self._held else ""
 
+    def move(self, annotations: Any) -> None:
+        """Adjust the offsets in annotations of this channel to the restored text, in place.
+
+        A withheld token counts as restored.
+        """
+        offsets, text, position = self.offsets, self._held, 0
+        if text:
+            offsets, pattern = offsets.copy(), id_pattern(text)
+            while (found := self._search.first(text, position, pattern, is_end=True)) is not None:
+                issued = self._issued.get(found)
+                position = found.end if issued is not None else found.start + 1
+                if issued is not None and self._taken.get(self._passed + found.start):
+                    value = json_inside(issued[1]) if self._is_json else issued[1]
+                    offsets.add(self._passed + found.start, self._passed + found.end, len(value))
+        offsets.move(annotations)
+
     def _read(self, text: str, *, is_end: bool) -> str:
         before = self._before[-2:]
         position = len(before)
@@ -224,8 +245,16 @@ class Restorer:
             if found.start > position:
                 out.append(text[position : found.start])
                 self._plain(out[-1])
+                position = found.start
+            if not is_end and self._is_undecided(text, found):
+                self._reserve(found)
+                after = found.end
+                while (other := first(text, after, pattern, is_end=False)) is not None:
+                    self._reserve(other)
+                    after = other.end if self._issued.get(other) is not None else other.start + 1
+                break
             position = self._token(text, found, out)
-        end = len(text) if is_end else self._search.begun(text, position)
+        end = len(text) if is_end else position if found is not None else self._search.begun(text, position)
         if self._surrogates is not None and not is_end:
             end = min(end, self._surrogates.begun(text, position))
         if end > position:
@@ -253,6 +282,21 @@ class Restorer:
             self._pending.clear()
             self._look_at = self._passed + _PENDING_CHARACTERS
 
+    def _is_undecided(self, text: str, found: Found) -> bool:
+        """Return whether text that has not come yet decides if the token may be restored."""
+        issued = self._issued.get(found)
+        if issued is None or len(text) >= found.end + LOOKAHEAD:
+            return False
+        self._look_for_links()
+        following = text[found.end : found.end + LOOKAHEAD]
+        return not self._context.is_in_url(issued[0]) and self._context.needs_more(following)
+
+    def _reserve(self, found: Found) -> None:
+        """Count a withheld token now, so that no other channel overtakes it."""
+        start = self._passed + found.start
+        if start not in self._taken and (issued := self._issued.get(found)) is not None:
+            self._taken[start] = self._issued.may_take(found.id, issued[1])
+
     def _token(self, text: str, found: Found, out: list[str]) -> int:
         """Emit the value of a token; return the position from which to continue."""
         issued = self._issued.get(found)
@@ -264,19 +308,20 @@ class Restorer:
             return self._as_text(text, found.start, found.start + 1, out)  # a valid token may begin inside
         label, value = issued
         self._look_for_links()
-        is_in_link = not self._context.may_restore(label)
+        is_in_link = not self._context.may_restore(label, value, text[found.end : found.end + LOOKAHEAD])
         if is_in_link and not self._context.is_allowed:
             self.counts.withheld += 1
             return self._as_text(text, found.start, found.end, out)
-        if not self._issued.may_take(found.id, value):
+        is_taken = self._taken.pop(self._passed + found.start, None)
+        if not (self._issued.may_take(found.id, value) if is_taken is None else is_taken):
             self.counts.capped += 1
             return self._as_text(text, found.start, found.end, out)
         self.counts.restored += 1
         if is_in_link:
             value = quote(value, safe="")
         else:
+            self._context.restored(label, value)
             value = json_inside(value) if self._is_json else value
-            self._context.restored(label)
         if found.label is None and text[found.start - 1 : found.start].isalnum():
             value = " " + value  # keep the model's own label before the value, as a word
         out.append(value)

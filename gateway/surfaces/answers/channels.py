@@ -85,7 +85,7 @@ class Channels:
     def move(self, annotations: Any, channel: Channel) -> None:
         """Adjust the offsets of annotations to the restored text of a growing channel, in place."""
         if (restorer := self._growing.get(channel)) is not None:
-            restorer.offsets.move(annotations)
+            restorer.move(annotations)
 
     def _walk(self, value: Any, channel: Channel, fed: list[Channel] | None, *, is_json: bool) -> Any:
         """Return a copy of `value` with restored strings.
@@ -126,7 +126,7 @@ class Channels:
                 growing = None if key in fields.unsplit else fed
                 made[key] = self._walk(item, (*channel, key), growing, is_json=key in json_keys)
         if text is not None:
-            text.offsets.move(made["annotations"])
+            text.move(made["annotations"])
         elif fed is not None and made.get("annotations"):
             for key in _ANNOTATED:
                 self.move(made["annotations"], (*channel, key))

@@ -147,12 +147,15 @@ def test_an_answer_that_must_be_json_is_json(gateway: Any, cloud: SurfaceUpstrea
     assert ODD_URL in plain
 
 
+ODD_TEXT = 'the "odd" \\x of <anna@example.com>'
+
+
 def test_a_response_that_must_be_json_is_json(gateway: Any, cloud: SurfaceUpstream) -> None:
-    content = json.dumps({"to": MAIL, "about": ODD_URL + " "})  # repeated by the model as it is
+    content = json.dumps({"to": MAIL, "about": ODD_TEXT + " "})  # repeated by the model as it is
     parsed = gateway.client().responses.parse(model="assistant", input=content, text_format=Letter)
-    assert parsed.output_parsed == Letter(to=MAIL, about=ODD_URL + " ")
+    assert parsed.output_parsed == Letter(to=MAIL, about=ODD_TEXT + " ")
     with gateway.client().responses.stream(model="assistant", input=content, text_format=Letter) as stream:
-        assert stream.get_final_response().output_parsed == Letter(to=MAIL, about=ODD_URL + " ")
+        assert stream.get_final_response().output_parsed == Letter(to=MAIL, about=ODD_TEXT + " ")
 
 
 def test_clients_find_the_id_of_a_request(gateway: Any, cloud: SurfaceUpstream) -> None:

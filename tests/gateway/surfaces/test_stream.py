@@ -148,13 +148,13 @@ def test_tool_calls_that_take_turns_are_restored_each(data: st.DataObject) -> No
 
 def test_usage_logprobs_and_unknown_fields_pass() -> None:
     logprobs = {"content": [{"token": TOKEN[:4], "logprob": -0.1, "bytes": None, "top_logprobs": []}]}
-    first = chunk({"role": "assistant", "content": "hi", "odd": [f"about {TOKEN}"]}, service_tier="x")
+    first = chunk({"role": "assistant", "content": "hi", "odd": [f"about {TOKEN} x"]}, service_tier="x")
     first["choices"][0]["logprobs"] = logprobs
     last = {**chunk({}), "choices": [], "usage": {"prompt_tokens": 3, "total_tokens": 4}}
     events = run(first, chunk({}, finish="stop"), last)
     assert events[0]["choices"][0]["logprobs"] == logprobs
     assert events[0]["service_tier"] == "x"
-    assert events[0]["choices"][0]["delta"]["odd"] == [f"about {VALUE}"]
+    assert events[0]["choices"][0]["delta"]["odd"] == [f"about {VALUE} x"]
     assert events[-1]["usage"] == {"prompt_tokens": 3, "total_tokens": 4}
 
 
