@@ -28,7 +28,7 @@ _TOTALS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Scope:
-    """What one operator may see and change."""
+    """Rights of one operator on the admin surface."""
 
     operator: Principal
     is_whole_site: bool

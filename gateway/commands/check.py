@@ -31,6 +31,7 @@ from ..policy.decision import decide
 from ..policy.permissions import Policy, check_rules
 from ..release.judge import checks_of
 from ..settings import Action, GatewaySettings
+from ..storage.permissions import require_private
 from ..surfaces import SURFACES
 from ..tokenization.body import tokenize_body
 from ..tokens.conversation import Conversation
@@ -57,6 +58,7 @@ def run_checks(settings: GatewaySettings) -> list[CheckResult]:
         ("certificate", _certificate),
         ("clients", _clients),
         ("keys", _keys),
+        ("files", _files),
         ("detector", _detector),
         ("models", _models),
         ("listed", _listed),
@@ -100,6 +102,11 @@ def _keys(settings: GatewaySettings) -> str:
     load_token_keys(settings)
     load_keks(settings.vault)
     return "token key and vault key are readable only by this user"
+
+
+def _files(settings: GatewaySettings) -> str:
+    require_private(settings)
+    return "vault, keys and ledger have private modes and owners"
 
 
 def _detector(settings: GatewaySettings) -> str:

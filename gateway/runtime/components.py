@@ -45,6 +45,7 @@ from ..quota.open_store import open_store
 from ..quota.quota import Quota
 from ..routing.deprioritized import DeprioritizedUpstreams
 from ..settings import AdminListen, GatewaySettings
+from ..storage.permissions import require_private
 from ..storage.store_timeout import store_stall_timeout
 from ..telemetry import log
 from ..telemetry.metrics import Metrics, MetricsFolder
@@ -97,6 +98,7 @@ class Components:
     def __init__(self, settings: GatewaySettings, *, config: Path | None = None, finder: Finder | None = None) -> None:
         self.settings = settings
         self._config = config
+        require_private(settings)
         self._keys = load_token_keys(settings)
         self._keks = load_keks(settings.vault)
         self._in_force = InForce.load(settings, (lambda _: finder) if finder is not None else make_detector)
