@@ -222,8 +222,6 @@ class Authenticator:
         return [*missing, *(["access.local_clients_sha256_file"] if has_local else [])]
 
     async def __aenter__(self) -> Self:
-        if self.unpinned:
-            log.event("clients not pinned", level=30, missing=self.unpinned)
         await asyncio.gather(*(issuer.source.refresh() for issuer in self._issuers.values()))
         self._task = asyncio.create_task(self._keep_fresh(), name="authenticator")
         return self

@@ -37,6 +37,7 @@ from ..http.client_body import body_if_complete
 from ..pipeline.readiness import NOT_READY
 from ..pipeline.service import NO_HEADERS, RequestHandler, new_request_id
 from ..policy.decision import coarse
+from ..quota.bytes_in_flight import BytesInFlight
 from ..settings import UpstreamKind
 from ..surfaces import SURFACES, Surface, models
 from ..telemetry import log
@@ -95,6 +96,7 @@ class App:
         self._open_context = open_context
         self._context: AppContext
         self._failures = Failures()
+        self._bytes_in_flight = BytesInFlight()
         self._logged_wrong: dict[str, str] = {}
         self._pages: Mapping[str, Page] = {
             "/v1/models": self._models,
@@ -157,17 +159,36 @@ class App:
 
     async def _serve(self, surface: Surface, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
         service = self._context.service
-        headers = scope["headers"]
-        fields = fields_of(headers)
+        fields = fields_of(scope["headers"])
         principal = await self._principal(scope, fields)
         if not principal.may_use_surface(surface.family):
             raise Refused(Code.SURFACE_NOT_ALLOWED)
         at_most = service.max_upload_bytes if surface.is_upload else service.max_body_bytes
         body = body_if_complete(receive)
-        if body is None:
-            body = await _body(receive, fields, at_most=at_most)
-        elif len(body) > at_most:
+        size = len(body) if body is not None else _announced(fields, at_most=at_most)
+        if size > at_most:
             raise Refused(Code.BODY_TOO_LARGE)
+        if not self._bytes_in_flight.take(principal.tenant, size, limit=service.max_tenant_bytes):
+            raise Refused(Code.TENANT_BUSY, headers=[(b"retry-after", b"1")])
+        try:
+            if body is None:
+                body = await _body(receive, at_most=at_most)
+            await self._answer(surface, principal, body, scope, fields, send, request_id)
+        finally:
+            self._bytes_in_flight.give_back(principal.tenant, size)
+
+    async def _answer(
+        self,
+        surface: Surface,
+        principal: Principal,
+        body: bytes,
+        scope: Scope,
+        fields: Fields,
+        send: Send,
+        request_id: str,
+    ) -> None:
+        """Answer a complete request."""
+        service, headers = self._context.service, scope["headers"]
         service.metrics.in_flight.move(1)
         disconnect = ClientDisconnect(scope)
         try:
@@ -319,16 +340,19 @@ def _is_anthropic(headers: Headers) -> bool:
     return b"anthropic-version" in fields_of(headers)
 
 
-async def _body(receive: Receive, fields: Fields, *, at_most: int) -> bytes:
+def _announced(fields: Fields, *, at_most: int) -> int:
+    """Return the length that the client announced; `at_most` if it announced none."""
+    announced = fields.get(b"content-length")
+    return int(announced) if announced is not None and announced.isdigit() else at_most
+
+
+async def _body(receive: Receive, *, at_most: int) -> bytes:
     """Return the request body.
 
     Raises:
         Refused: it is larger than `at_most` bytes.
         ClientLeft: the connection ended before the body was complete.
     """
-    announced = fields.get(b"content-length")
-    if announced is not None and announced.isdigit() and int(announced) > at_most:
-        raise Refused(Code.BODY_TOO_LARGE)
     pieces: list[bytes] = []
     size = 0
     while True:

@@ -58,7 +58,6 @@ def run_checks(settings: GatewaySettings) -> list[CheckResult]:
         ("certificate", _certificate),
         ("clients", _clients),
         ("keys", _keys),
-        ("files", _files),
         ("detector", _detector),
         ("models", _models),
         ("listed", _listed),
@@ -101,12 +100,8 @@ def _clients(settings: GatewaySettings) -> str:
 def _keys(settings: GatewaySettings) -> str:
     load_token_keys(settings)
     load_keks(settings.vault)
-    return "token key and vault key are readable only by this user"
-
-
-def _files(settings: GatewaySettings) -> str:
     require_private(settings)
-    return "vault, keys and ledger have private modes and owners"
+    return "token key and vault key are readable only by this user; vault and ledger have safe modes"
 
 
 def _detector(settings: GatewaySettings) -> str:

@@ -65,6 +65,7 @@ class Code(StrEnum):
     VAULT_UNAVAILABLE = "vault_unavailable"
     LIMITS_UNAVAILABLE = "limits_unavailable"
     LISTED_HITS_EXCEEDED = "listed_hits_exceeded"
+    TENANT_BUSY = "tenant_busy"
     INTERNAL = "internal"
 
 
@@ -198,6 +199,11 @@ _ANSWERS: dict[Code, _Answer] = {
     ),
     Code.VAULT_UNAVAILABLE: _Answer(
         503, _SERVER, "the token vault is unavailable; the request was not sent; try again later"
+    ),
+    Code.TENANT_BUSY: _Answer(
+        429,
+        _LIMIT,
+        "the requests of this tenant that are being served are too large together; retry after `retry-after`",
     ),
     Code.LISTED_HITS_EXCEEDED: _Answer(
         429,

@@ -164,6 +164,8 @@ class Components:
             gc.freeze()  # objects that exist now are permanent, so the collector need not scan them
             gc.set_threshold(_YOUNG_OBJECTS)
             gc.enable()
+            if missing := context.authenticator.unpinned:
+                log.event("clients not pinned", level=30, missing=missing)
             yield context
         log.event("stopped", site=self.settings.site)
 

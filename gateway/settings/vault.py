@@ -87,6 +87,10 @@ class VaultSettings(SettingsModel):
     ttl_s: Annotated[int, Field(ge=60, le=31_536_000)] = 86_400
     """Seconds after its last use in which a conversation's tokens can be restored."""
 
+    max_rows_per_tenant: Annotated[int, Field(ge=1, le=10**9)] = 1_000_000
+    """Rows (new values of a request) that each worker writes for one tenant within `ttl_s`. Beyond it requests with new
+    values of this tenant stay on-prem, or get 503 without a pool. 1,000,000, some 0.5 GB: guess, 2026-11."""
+
     @model_validator(mode="after")
     def _check_location(self) -> VaultSettings:
         if (self.path is None) == (self.postgresql is None):

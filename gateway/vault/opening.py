@@ -67,7 +67,13 @@ async def open_vault(
         VaultFailed: the database failed.
     """
     store = await _open_store(settings, statement_timeout_s)
-    return await Vault.open(store, keks, ttl_s=settings.ttl_s, disk_timeout_s=disk_timeout_s)
+    return await Vault.open(
+        store,
+        keks,
+        ttl_s=settings.ttl_s,
+        disk_timeout_s=disk_timeout_s,
+        max_rows_per_tenant=settings.max_rows_per_tenant,
+    )
 
 
 async def _open_store(settings: VaultSettings, statement_timeout_s: float | None) -> Store:

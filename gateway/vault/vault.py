@@ -30,7 +30,14 @@ class Vault:
     """For asyncio. Created by `open`."""
 
     def __init__(
-        self, store: Store, keys: VaultKeys, *, ttl_s: int, clock: Callable[[], float], disk_timeout_s: float
+        self,
+        store: Store,
+        keys: VaultKeys,
+        *,
+        ttl_s: int,
+        clock: Callable[[], float],
+        disk_timeout_s: float,
+        max_rows_per_tenant: int | None = None,
     ) -> None:
         self._store = store
         self._keys = keys
@@ -38,7 +45,16 @@ class Vault:
         self._cache = ConversationCache()
         index = BlindIndex(keys.index_key)
         reader = Reader(store, keys, index, self._cache, self._now)
-        writer = Writer(store, keys, index, self._cache, reader, ttl_s=ttl_s, now=self._now)
+        writer = Writer(
+            store,
+            keys,
+            index,
+            self._cache,
+            reader,
+            ttl_s=ttl_s,
+            now=self._now,
+            max_rows_per_tenant=max_rows_per_tenant,
+        )
         self._reads: CommitQueue[ReadRequest] = CommitQueue(
             reader.read_batch, name="vault reads", stall_timeout=store_stall_timeout("vault", disk_timeout_s)
         )
@@ -57,6 +73,7 @@ class Vault:
         ttl_s: int,
         clock: Callable[[], float] = time.time,
         disk_timeout_s: float = DISK_TIMEOUT_S,
+        max_rows_per_tenant: int | None = None,
     ) -> Self:
         """Open a vault; create it if absent.
 
@@ -66,6 +83,7 @@ class Vault:
             ttl_s: seconds after the last `store` during which a conversation can be read.
             clock: seconds since 1970; an argument for tests.
             disk_timeout_s: timeout of `store` and `load` for a store that does not answer.
+            max_rows_per_tenant: rows that this process writes for a tenant within `ttl_s`; None for no limit.
 
         Raises:
             InputError: it was created under another key.
@@ -73,7 +91,14 @@ class Vault:
         """
         try:
             keys = await VaultKeys.open(store, keks, now=int(clock()))
-            return cls(store, keys, ttl_s=ttl_s, clock=clock, disk_timeout_s=disk_timeout_s)
+            return cls(
+                store,
+                keys,
+                ttl_s=ttl_s,
+                clock=clock,
+                disk_timeout_s=disk_timeout_s,
+                max_rows_per_tenant=max_rows_per_tenant,
+            )
         except BaseException:
             await store.close()
             raise

@@ -16,9 +16,10 @@ from .conversation_cache import ConversationCache, Entry
 from .database.rows import ConversationRestart, ConversationUpdate, Row
 from .database.store import Batch, Store
 from .encryption.blind_index import BlindIndex
-from .encryption.errors import Superseded, VaultFailed, WrappingKeyRetired
+from .encryption.errors import Superseded, TenantFull, VaultFailed, WrappingKeyRetired
 from .encryption.sealing import Place, entropy_bytes, seal
 from .reading import Reader
+from .tenant_rows import TenantRows
 from .wrapping import VaultKeys
 
 Subjects = Mapping[str, Collection[str]]
@@ -84,6 +85,7 @@ class Writer:
         *,
         ttl_s: int,
         now: Callable[[], int],
+        max_rows_per_tenant: int | None = None,
     ) -> None:
         self._store = store
         self._keys = keys
@@ -92,6 +94,7 @@ class Writer:
         self._reader = reader
         self._ttl_s = ttl_s
         self._now = now
+        self._rows = TenantRows(limit=max_rows_per_tenant, window_s=ttl_s)
 
     async def write_batch(self, requests: list[WriteRequest]) -> None:
         """Set a result on every request.
@@ -149,6 +152,9 @@ class Writer:
             if fresh is None:
                 request.finish(VaultFailed("a token already has another value"))
                 continue
+            if fresh and self._rows.is_full(request.tenant, now):
+                request.finish(TenantFull("the tenant has used up its rows", where="vault.max_rows_per_tenant"))
+                continue
             write.fresh |= fresh
             write.subjects |= request.subjects
             write.requests.append(request)
@@ -193,6 +199,8 @@ class Writer:
     def _keep(self, conversation: bytes, write: _ConversationWrite) -> None:
         """Update the cache and set the results."""
         entry = write.entry
+        if write.fresh or write.begins:
+            self._rows.add(write.tenant, self._now())
         if write.begins:
             entry = Entry(entry.generation if entry else 0, write.expires_at or 0, is_living=True, pieces=1)
         else:

@@ -16,6 +16,9 @@ class Limits(SettingsModel):
     """Maximum request body in bytes; above the longest English prompt of a context of 1,000,000 tokens."""
     max_upload_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 26 << 20
     """Maximum form with files in bytes; vLLM accepts recordings of up to 25 MB (docs of 0.32, read 2026-11)."""
+    max_tenant_bytes_in_flight: Annotated[int, Field(ge=1024, le=1 << 40)] = 1 << 28
+    """Maximum bytes of request bodies of one tenant that a worker holds at a time; a single request is always served.
+    268,435,456, the largest value of the two limits above: guess, 2026-11."""
     max_depth: Annotated[int, Field(ge=8, le=200)] = 64
     """Maximum depth of JSON nesting; the same as in corp-llm-gateway (read 2026-11)."""
     max_event_bytes: Annotated[int, Field(ge=1024, le=1 << 26)] = 1 << 20

@@ -33,3 +33,7 @@ class WrappingKeyGone(VaultFailed):
 
     def __init__(self) -> None:
         super().__init__("the vault does not contain this wrapping key")
+
+
+class TenantFull(VaultFailed):
+    """The tenant has used up its rows; other tenants are served."""
