@@ -24,6 +24,7 @@ from bench.judging.documents import Document, read_documents
 from bench.judging.gateway import Masker
 from bench.judging.leaks import Outcome, judge
 from bench.judging.scores import summarise
+from bench.pii_sets.unseen import CLASSES
 from bench.pii_sets.write import CUSTOMERS, write_sets
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.edm.index.build import build_index
@@ -36,6 +37,8 @@ from sovctl.support.secret_files import KEY_BYTES
 # From issue 3, 2026-11: what must hold for each type and language, and in texts without identifiers.
 MOST_LEAKED, MOST_LEAKED_NAMES = 0.01, 0.02
 MOST_FALSE_PER_1000 = 3.0
+# From issue 15, 2026-11: spellings and contexts of unseen data (`bench.pii_sets.unseen`).
+MOST_LEAKED_UNSEEN = 0.02
 NAMES = frozenset({"PERSON", "PER", "NAME", "ORG", "ORGANIZATION", "COMPANY", "GIVENNAME", "SURNAME"})
 """Types that only a list of the institution's customers or a model can find; no bar without one of them."""
 
@@ -131,10 +134,11 @@ def misses(result: dict[str, Any], *, has_names: bool) -> list[str]:
     if result["not_inspected"]:
         found.append(f"the detector raised on {result['not_inspected']} documents (at most 0)")
     for row in result.get("leaks", []):
-        is_name = row["type"].partition("~")[0].upper() in NAMES  # after the tilde: the form
+        kind, _, form = row["type"].partition("~")
+        is_name, is_unseen = kind.upper() in NAMES, form in CLASSES
         if row["type"] == "all" or (is_name and not has_names):
             continue
-        most = MOST_LEAKED_NAMES if is_name else MOST_LEAKED
+        most = MOST_LEAKED_NAMES if is_name else MOST_LEAKED_UNSEEN if is_unseen else MOST_LEAKED
         if row["leak_rate"] > most:
             got = f"{row['leaked']} of {row['spans']} leaked, {row['leak_rate']:.1%}"
             found.append(f"{row['type']} in {row['language']}: {got} (at most {most:.0%})")

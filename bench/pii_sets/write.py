@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.pii_sets import names, number_rows, rows_of_people
 from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
+from bench.pii_sets.unseen import unseen, unseen_clean
 from sovctl.support.atomic_files import write_atomic
 
 CUSTOMERS = "customers.csv"
@@ -28,6 +29,7 @@ def write_sets(folder: Path, *, seed: int, per_type: int) -> list[Path]:
     sets["numbers"] = [
         d for each in number_rows.LANGUAGES for d in number_rows.number_rows(each, documents=2 * per_type, seed=seed)
     ]
+    sets["unseen"] = [*unseen(per_type=few, seed=seed), *unseen_clean(documents=2 * few, seed=seed)]
     sets["names"] = [document for each in names.LANGUAGES for document in names.named(each, seed=seed)]
     sets["rows"] = [
         document for each in rows_of_people.LANGUAGES for document in rows_of_people.rows_of_people(each, seed=seed)

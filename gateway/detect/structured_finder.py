@@ -23,7 +23,7 @@ from .numbers.scheme_forms import FormRecognizer
 from .numbers.scheme_numbers import NumberFinder
 from .recognizers.birth_date import BirthDateRecognizer
 from .recognizers.customer_numbers import ShortIdRecognizer
-from .recognizers.document_numbers import DocumentFinder
+from .recognizers.document_numbers import DocumentFinder, series_start
 from .recognizers.email_address import EmailRecognizer
 from .recognizers.iban import IbanRecognizer
 from .recognizers.ip_address import IpRecognizer
@@ -32,12 +32,13 @@ from .recognizers.phone_number import PhoneFinder
 from .recognizers.pins_and_codes import ShortCodeRecognizer
 from .recognizers.recognizer import Recognizer
 from .recognizers.secrets import SecretRecognizer
+from .recognizers.unlabelled_passwords import UnlabelledPasswordRecognizer
 from .schemes import FORMS, NUMBERS
 from .text.scanner import Pattern, Scanner
 from .text.view import NormalizedText
 
 _TOPICS = ("order", "phone", "birth", "imei", "passport", "licence", "health", "card", "account", "identity", "tax")
-_MORE_TOPICS = ("plate", "patient", "customer", "permit")  # topics of `documents` only
+_MORE_TOPICS = ("plate", "patient", "customer", "policy", "permit", "register")  # topics of `documents` only
 # Where letters and digits meet. "in 2024" and "12 people" are prose: with a space between, the letter is a capital.
 # Patterns with the same start are adjacent, because the scanner is then faster.
 _MIXED = Pattern(
@@ -76,6 +77,7 @@ class StructuredFinder:
             EmailRecognizer(),
             IpRecognizer(),
             SecretRecognizer(),
+            UnlabelledPasswordRecognizer(),
             ShortCodeRecognizer(),
             ShortIdRecognizer(),
             FormRecognizer(anywhere, self._topics),
@@ -133,7 +135,11 @@ class StructuredFinder:
         if is_silent and len(run.starts) == 1 and run.lengths[0] < _FEWEST_UNSAID:
             return []
         numbers = [*self._numbers.find(run, context, is_silent=is_silent), *self._documents.in_own_form(run, context)]
-        found = numbers[:]
+        found = [_with_series(run.text, each) for each in numbers]
+        is_card = any(each.entity_type is EntityType.CARD for each in numbers)
+        if numbers and len(run.starts) > 1 and not is_silent and not is_card:
+            # A card with a wrong check digit, of which a part is another number: all of it is masked.
+            found += (each for each in self._documents.find(run, context) if each.entity_type is EntityType.CARD)
         for rest in run.without([(f.start, f.end) for f in numbers]) if numbers else (run,):
             phones = list(self._phones.find(rest, context))
             found += phones
@@ -142,6 +148,11 @@ class StructuredFinder:
             for piece in rest.without([(f.start, f.end) for f in phones]) if phones else (rest,):
                 found += self._documents.find(piece, context)
         return found
+
+
+def _with_series(text: str, finding: Finding) -> Finding:
+    start = series_start(text, finding.start)
+    return finding if start == finding.start else finding._replace(start=start)
 
 
 class _Recognizers:

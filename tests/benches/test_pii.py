@@ -208,3 +208,11 @@ def test_listed_people_are_judged_only_with_their_list_and_keep_the_bars(tmp_pat
     result = json.loads(with_list.stdout)
     assert [row["leak_rate"] for row in result["leaks"] if row["language"] == "all"][-1] <= 0.02
     assert result["false_hits"]["documents without spans"]["per_1000"] < 3
+
+
+def test_unseen_spellings_keep_the_bars(tmp_path: Path) -> None:
+    paths = {path.stem: path for path in write_sets(tmp_path / "sets", seed=11, per_type=20)}
+    result = json.loads(run("--data", str(paths["unseen"]), "--output", str(tmp_path / "pii.json"), "--json").stdout)
+    of_all = next(row for row in result["leaks"] if (row["type"], row["language"]) == ("all", "all"))
+    assert of_all["leak_rate"] <= 0.02
+    assert result["false_hits"]["documents without spans"]["per_1000"] < 2

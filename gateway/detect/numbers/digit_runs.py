@@ -4,8 +4,8 @@
     run.lengths                 # [3, 6]: groups of digits
     run.gaps                    # [" "]: separators between the groups
 
-A run continues while at most three separators are between two digits. Dates and letters end it. Parts of decimal
-numbers, of times and of identifiers that were found before are excluded.
+A run continues while at most four separators (a blank line in CR LF) are between two digits. Dates and letters end it.
+Parts of decimal numbers, of times and of identifiers that were found before are excluded.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from itertools import accumulate, repeat
 from ..text.scanner import Pattern
 
 SEPARATORS = r"[ \t\r\n./()-]"
-START = Pattern(rf"(?:^|[^0-9A-Za-z])[0-9](?:{SEPARATORS}{{0,3}}[0-9]){{5}}")
+START = Pattern(rf"(?:^|[^0-9A-Za-z])[0-9](?:{SEPARATORS}{{0,4}}[0-9]){{5}}")
 """Six digits or more, for the scanner; its start may be the character before."""
 
-_RUN = re.compile(rf"[0-9]+(?:{SEPARATORS}{{1,3}}[0-9]+)*")
+_RUN = re.compile(rf"[0-9]+(?:{SEPARATORS}{{1,4}}[0-9]+)*")
 _GAP = re.compile(r"([^0-9]+)")
 _DATE = re.compile(
     r"(?:(?:1[89]|20)[0-9]{2}([-./])(?:0?[1-9]|1[0-2])\1(?:0?[1-9]|[12][0-9]|3[01])"
@@ -93,6 +93,11 @@ class DigitRun:
             self._lines = [0, *breaks, len(self.starts)]
         place = bisect_right(self._lines, group)
         return self._lines[place - 1], self._lines[place]
+
+    def first_line(self) -> DigitRun:
+        """Return the groups before the first line break."""
+        _, end = self.line(0)
+        return self if end == len(self.starts) else DigitRun(self.text, self.starts[0], self.ends[end - 1])
 
     def without(self, spans: Iterable[tuple[int, int]]) -> list[DigitRun]:
         """Return the runs that remain after the groups in `spans` are removed."""

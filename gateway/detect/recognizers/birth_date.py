@@ -16,12 +16,15 @@ from ..text.scanner import Pattern
 from ..text.words import is_inside_word
 
 _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
-_YEAR = r"(?:1[89]|20)[0-9]{2}"
+_YEAR = r"(?:1[89]|20|2[45])[0-9]{2}"
+"""Of the Gregorian calendar, or of the Buddhist era: 543 more (Thailand's official calendar)."""
 _DATE = re.compile(
     rf"(?:{_YEAR}([-./年])\s?{_DAY}[-./月]\s?{_DAY}日?|{_DAY}([-./])\s?{_DAY}\2\s?(?:{_YEAR}|[0-9]{{2}})"
     rf"|{_DAY}(?:st|nd|rd|th|er|\.|º|-?(?:го|е))?\s(?:de\s|of\s|d')?[^\W\d_]{{3,12}}\.?,?\s(?:de\s|del\s)?{_YEAR}"
     rf"|[^\W\d_]{{3,12}}\.?\s{_DAY}(?:st|nd|rd|th)?,?\s{_YEAR}"
-    rf"|{_YEAR}\.\s[^\W\d_]{{3,12}}\s{_DAY})(?![0-9A-Za-z]|[-./][0-9]|[ T]?[0-9]{{2}}:)"
+    rf"|{_YEAR}\.\s[^\W\d_]{{3,12}}\s{_DAY}"
+    rf"|{_DAY}\s?(?:เดือน\s?)?[\u0e01-\u0e4e.]{{3,14}}\s?(?:(?:พ\.?ศ\.?|ปี)\s?)?{_YEAR})"
+    r"(?![0-9A-Za-z]|[-./][0-9]|[ T]?[0-9]{2}:)"
 )
 _WORD = r"[A-Za-z\x80-\xff]{3,24}"
 _SCORE = 0.7
@@ -47,6 +50,7 @@ class BirthDateRecognizer:
         Pattern(rf"[0-9]{{1,2}}[^0-9 ]{{0,4}} (?:de |of |d')?{_WORD}\.?,? (?:de |del )?(?:1[89]|20)[0-9]{{2}}"),
         Pattern(rf"{_WORD}\.? [0-9]{{1,2}}(?:st|nd|rd|th)?,? (?:1[89]|20)[0-9]{{2}}"),
         Pattern(rf"(?:1[89]|20)[0-9]{{2}}\. {_WORD} [0-9]{{1,2}}"),
+        Pattern(r"[0-9]{1,2} ?\xe0[\xb8\xb9][\x80-\xbf]"),  # a Thai letter: a month may begin
     )
 
     def __init__(self, topics: Topics) -> None:

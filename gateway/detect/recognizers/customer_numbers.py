@@ -19,9 +19,19 @@ _SCORE = 0.4
 _ENTITY_TYPES = (
     ("patient", EntityType.HEALTH_ID, "HEALTH_ID_BY_WORD"),
     ("customer", EntityType.ACCOUNT, "CUSTOMER_BY_WORD"),
+    ("register", EntityType.TAX_ID, "TAX_ID_BY_WORD"),
 )
 _GAP = "[ _.'-]?"
 _JOINT = "[\"'`]?(?:[ ]?[:=#№→]|[ ](?:is|ist|est|es|è|é|to|adalah|nr\\.?|no\\.?|n°))[ ]?[\"'`#]?"
+_JOINTS = {"register": rf"(?:{_JOINT}|\.?[ ])"}  # names of a register mean nothing else
+
+
+def _joint(topic: str) -> str:
+    return _JOINTS.get(topic, _JOINT)
+
+
+_YEAR = re.compile("(?:19|20)[0-9]{2}")
+_SHORTEST_NAME = 3  # letters
 _DIGITS = "[0-9]{4,5}"
 _CODE = "(?:EMP|MRN|PAT|CUST|MEM|STU)[-_#]?[0-9]{4,9}"
 _CODES = len(_ENTITY_TYPES)  # of the patterns
@@ -33,7 +43,8 @@ def _expression(word: str) -> str:
 
 
 def _names(topic: str) -> str:
-    expressions = {_expression(word.lower()) for word in named_topics()[topic] if word.isascii()}
+    words = {word.lower() for word in named_topics()[topic] if word.isascii() and len(word) >= _SHORTEST_NAME}
+    expressions = {_expression(word) for word in words}
     return "|".join(sorted(expressions, key=lambda each: (-len(each), each)))
 
 
@@ -43,7 +54,7 @@ class ShortIdRecognizer:
     rules = tuple(rule for _, _, rule in _ENTITY_TYPES)
     patterns: Sequence[Pattern] = (
         *(
-            Pattern(rf"(?:^|[^0-9A-Za-z])(?:{_names(topic)}){_JOINT}{_DIGITS}(?:[^0-9A-Za-z]|$)")
+            Pattern(rf"(?:^|[^0-9A-Za-z])(?:{_names(topic)}){_joint(topic)}{_DIGITS}(?:[^0-9A-Za-z]|$)")
             for topic, _, _ in _ENTITY_TYPES
         ),
         Pattern(rf"(?:^|[^0-9A-Za-z_-]){_CODE}(?:[^0-9A-Za-z_-]|$)", has_case=True),
@@ -51,7 +62,8 @@ class ShortIdRecognizer:
     _code = re.compile(_CODE)
     _matches = tuple(
         re.compile(
-            rf"(?<![0-9A-Za-z])(?:{_names(topic)}){_JOINT}(?P<digits>{_DIGITS})(?![\w]|[.,:/-][0-9])", re.IGNORECASE
+            rf"(?<![0-9A-Za-z])(?:{_names(topic)}){_joint(topic)}(?P<digits>{_DIGITS})(?![\w]|[.,:/-][0-9])",
+            re.IGNORECASE,
         )
         for topic, _, _ in _ENTITY_TYPES
     )
@@ -67,5 +79,7 @@ class ShortIdRecognizer:
         match = self._matches[pattern].match(text, start) or self._matches[pattern].match(text, start + 1)
         if match is None:
             return None
-        _, entity_type, rule = _ENTITY_TYPES[pattern]
+        topic, entity_type, rule = _ENTITY_TYPES[pattern]
+        if topic in _JOINTS and _YEAR.fullmatch(match["digits"]):
+            return None  # "Handelsregister 2024"
         return Finding(*match.span("digits"), entity_type, _SCORE, match["digits"], rule)

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 from ...domain.entities import EntityType
 from ..context.surroundings import TextContext
-from ..context.topics import Topics
+from ..context.topics import Topics, named_topics
 from ..findings.finding import Finding
 from ..numbers.amounts import are_years, is_amount, is_of_uuid
 from ..numbers.digit_runs import DigitRun
+from ..schemes import FORMS, NUMBERS
 from ..text.scanner import Pattern
 from ..text.words import is_inside_word
 from ..validators.scheme import compact
@@ -51,13 +52,16 @@ _DOCUMENTS = (
     _Document("@card", EntityType.CARD, "CARD_BY_WORD", 12, 19),
     _Document("@account", EntityType.ACCOUNT, "ACCOUNT_BY_WORD", 6, 34),
     _Document("@customer", EntityType.ACCOUNT, "CUSTOMER_BY_WORD", 6, 20),
+    _Document("@policy", EntityType.ACCOUNT, "CUSTOMER_BY_WORD", 6, 24),
     _Document("@identity", EntityType.NATIONAL_ID, "ID_BY_WORD", 6, 20),
     _Document("@tax", EntityType.TAX_ID, "TAX_ID_BY_WORD", 7, 20),
+    _Document("@register", EntityType.TAX_ID, "TAX_ID_BY_WORD", 5, 20),
     _Document("@plate", EntityType.VEHICLE, "PLATE_BY_WORD", 4, 10, has_letters=True),
 )
 _FEWEST = min(document.fewest for document in _DOCUMENTS if not document.has_letters)
 _MOST_GROUPS = 8
 _MOST_OF_RANGE = 7  # digits
+_DIGITS_OF_YEAR, _FEWEST_AFTER_YEAR = 4, 8  # a year and a count have at most seven digits
 _FIRST_WORDS = 4  # of the patterns; the one before is an IBAN's
 _FEWEST_BEFORE_WORD = 8  # digits; fewer before a word count its things: "250000 patients"
 
@@ -79,12 +83,26 @@ _CARD_LENGTHS, _REACH_OF_PAN = range(12, 20), 12
 _SERIES = re.compile(r"(?<!\w)((?:[0-9]{2} )?[^\W\d_]{1,2})[ №-]{0,2}\Z")
 
 
+# Letters of a series that a sign joins to the digits, "CHE-123.456.788", "PT/123456789", and three with a space.
+_JOINED_SERIES = re.compile(r"(?<![^\W_])[A-Z]{1,5}[-/]\Z")
+_SPACED_SERIES = re.compile(r"(?<![^\W_])(?P<letters>[A-Z]{3})[ ]\Z")
+_LETTERS_OF_SERIES = 3
+_LONGEST_SERIES = 7  # characters with those around it
+
 # "4015 № 291883", "серия 40 15 номер 291883": a passport's four digits before its six.
 _SERIES_OF_DIGITS = re.compile(r"(?<![0-9.])([0-9]{2} ?[0-9]{2}),? (?:№|N|No\.?|номер|нөмірі):? ?\Z", re.IGNORECASE)
 _REACH_OF_SERIES = 16
 
 
 _FEWEST_OF_OWN_FORM = 4  # groups
+_NEAR = (*(number.near for number in NUMBERS), *(form.near for form in FORMS))
+_LABELS = frozenset(
+    word.upper()
+    for words in (*named_topics().values(), *(spec.split() for near in _NEAR for spec in near))
+    for word in words
+    if word.isalpha() and word.isascii()
+) | frozenset("NUM NRO THE AND FOR ISO DIN IEC RFC VDE UNE BSI EUR USD GBP CHF PLN".split())  # noqa: SIM905
+"""Words before a number that are not letters of its series: "DNI 49952387"."""
 # CPF, SNILS, AHV number, Emirates ID; a card; CNPJ.
 _OWN_FORM = re.compile(
     r"(?<![0-9./-])(?:[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[0-9]{3}-[0-9]{3}-[0-9]{3} [0-9]{2}"
@@ -94,6 +112,14 @@ _OWN_FORM = re.compile(
 )
 _OWN_SHAPE = re.compile(b"(?=\3\3\3\2|\3\4\4\2|\3\4\7\1|\4\4\4\4|\2\3\3\4\2)")
 """Digits in their groups, as `DigitRun.shape` has them."""
+
+
+def series_start(text: str, start: int) -> int:
+    """Return the start of the letters that a sign joins to the digits at `text[start]`; `start` without letters."""
+    if text[start - 1 : start] not in ("-", "/"):
+        return start
+    series = _JOINED_SERIES.search(text, max(0, start - _LONGEST_SERIES), start)
+    return series.start() if series else start
 
 
 class DocumentFinder:
@@ -130,7 +156,8 @@ class DocumentFinder:
         if text[start : start + 1].isdigit() and (series := _SERIES.search(text, max(0, start - 4), start)):
             start = series.start() if series.group().isascii() and series.group(1).isupper() else start
         match = _TOKEN.match(text, start)
-        if match is not None and (word := _WORD.match(match.group())):  # "DNI 49952387": the word is not part of it
+        # "DNI 49952387": the word is not part of it; "PVB 474870": the letters are.
+        if match is not None and (word := _WORD.match(match.group())) and not _is_series(word.group()):
             match = _TOKEN.match(text, start + word.end())
             start += word.end()
         if match is None or is_inside_word(text, start, match.end()):
@@ -147,7 +174,8 @@ class DocumentFinder:
         return self._by_word(text, start, start + len(shorter), value, context)
 
     def find(self, run: DigitRun, context: TextContext) -> Iterator[Finding]:
-        """The number that is all of `run`, or its first groups up to a space."""
+        """The number that is all of the first line of `run`, or its first groups up to a space."""
+        run = run.first_line()  # the next line may begin with a list marker: "12-345678\n2. The customer"
         last = len(run.starts) - 1
         if last and _is_range(run):
             return
@@ -156,7 +184,7 @@ class DocumentFinder:
             if len(digits) < _FEWEST or end >= _MOST_GROUPS:
                 continue
             gaps = run.gaps[:end]
-            if are_years(run, 0, end) or "\n" in "".join(gaps):
+            if are_years(run, 0, end) or (end and len(digits) < _FEWEST_AFTER_YEAR and _begins_with_year(run)):
                 continue
             if " " in gaps and "." in gaps:
                 continue  # decimals side by side: "514.38 202.5"
@@ -210,11 +238,25 @@ class DocumentFinder:
         series = _SERIES.search(text, max(0, start - 6), start) if value.isdigit() else None
         if series is not None and series.group(1).isupper():
             start, value = series.start(), series.group(1) + value
+        elif value.isdigit() and (joined := series_start(text, start)) < start:
+            start, value = joined, compact(text[joined:start]) + value
+        elif (
+            value.isdigit()
+            and (spaced := _SPACED_SERIES.search(text, max(0, start - _LONGEST_SERIES), start))
+            and _is_series(spaced.group())
+        ):
+            start, value = spaced.start(), spaced["letters"] + value
         elif document.entity_type is EntityType.PASSPORT and (
             series := _SERIES_OF_DIGITS.search(text, max(0, start - _REACH_OF_SERIES), start)
         ):
             start, value = series.start(), compact(series.group(1)) + value
         return Finding(start, end, document.entity_type, _SCORE, value, document.rule)
+
+
+def _is_series(word: str) -> bool:
+    """Return whether capitals before digits are a series: three letters that are not a label."""
+    letters = word.strip()
+    return len(letters) == _LETTERS_OF_SERIES and letters not in _LABELS
 
 
 def _ends(run: DigitRun) -> Iterator[int]:
@@ -224,6 +266,11 @@ def _ends(run: DigitRun) -> Iterator[int]:
         if gaps[end] == " " and " " not in gaps[:end]:
             yield end
     yield 0
+
+
+def _begins_with_year(run: DigitRun) -> bool:
+    """Return whether the first group is a year and a count follows it: "2024 39 times"."""
+    return run.gaps[0] == " " and run.lengths[0] == _DIGITS_OF_YEAR and run.groups[0][:2] in ("19", "20")
 
 
 def _is_range(run: DigitRun) -> bool:

@@ -8,6 +8,7 @@ Presidio's pattern continues into the next words and then rejects the match: it 
 from __future__ import annotations
 
 import re
+from itertools import combinations
 
 from ...domain.entities import EntityType
 from ..context.surroundings import TextContext
@@ -33,14 +34,19 @@ _STRUCTURES = dict(
         """,
     )
 )
-_GAP = r"[ \t\r\n./-]{0,2}"
-_CLASSES = {"n": "[0-9]", "a": "[A-Z]", "c": "[0-9A-Z]"}
+_GAP = r"[ \t\r\n./-]{0,4}"  # a blank line has four characters in CR LF
+# Where only digits can be, also letters that OCR confuses with them.
+_CLASSES = {"n": "[0-9OILBS|]", "a": "[A-Z]", "c": "[0-9A-Z]"}
+_SLIP_LETTERS = "OILBS|"
+_SLIPS = str.maketrans(_SLIP_LETTERS, "011851")
+_MOST_UNSURE = 5  # letters: 32 checks
 
 
 def _whole(structure: str) -> re.Pattern[str]:
-    """Return a pattern for an IBAN of this structure with one or two separators anywhere in it."""
+    """Return a pattern for an IBAN of this structure with up to four separators anywhere in it."""
     rest = "".join(f"(?:{_GAP}{_CLASSES[c]}){{{count}}}" for count, c in re.findall("([0-9]+)([nac])", structure))
-    return re.compile(rf"[A-Z] ?[A-Z]{_GAP}[0-9]{_GAP}[0-9]{rest}(?![0-9A-Z])", re.IGNORECASE | re.ASCII)
+    two = f"{_GAP}{_CLASSES['n']}" * 2
+    return re.compile(rf"[A-Z] ?[A-Z]{two}{rest}(?![0-9A-Z])", re.IGNORECASE | re.ASCII)
 
 
 _WHOLE = {country: _whole(structure) for country, structure in _STRUCTURES.items()}
@@ -57,16 +63,20 @@ class IbanRecognizer:
     """Finds IBANs."""
 
     rules = ("IBAN",)
-    patterns = (Pattern(rf"[A-Z] ?[A-Z]{_GAP}[0-9]{_GAP}[0-9]{_GAP}[0-9A-Z]{_GAP}[0-9A-Z]"),)
+    patterns = (
+        Pattern(rf"[A-Z] ?[A-Z]{_GAP}[0-9]{_GAP}[0-9]{_GAP}[0-9A-Z]{_GAP}[0-9A-Z]"),
+        Pattern(r"[A-Z]{2}(?:[0-9][OIlBS|]|[OIlBS|][0-9])[ -]?[0-9A-Za-z]{4}", has_case=True),
+    )
 
     def at(self, text: str, start: int, _pattern: int, _around: TextContext) -> Finding | None:
         """Return the IBAN that begins at `start`."""
         country = _COUNTRY.match(text, start)
         if country is None or (start and _touches(text, start)):
             return None
-        whole = _WHOLE.get(country.group().replace(" ", "").upper())
+        code = country.group().replace(" ", "").upper()
+        whole = _WHOLE.get(code)
         written = match.group() if whole and (match := whole.match(text, start)) else ""
-        value = _checked(written)
+        value = _checked(written) or (_without_slips(written, _STRUCTURES[code]) if written else "")
         if not value and (match := _ANY.match(text, start)):
             written = match.group()
             while written and not (value := _checked(written)):
@@ -82,6 +92,21 @@ def _checked(written: str) -> str:
     # ISO 7064: 98 less a rest of 0 to 96, so neither 00, 01 nor 99.
     is_right = len(value) > 4 and value[2:4] not in ("00", "01", "99") and mod_97_10(value[4:] + value[:4])
     return value if is_right else ""
+
+
+def _without_slips(written: str, structure: str) -> str:
+    """Return the IBAN with digits for the letters in their place; empty if its check digits are then wrong."""
+    value = written.encode().translate(None, _SEPARATORS).decode().upper()
+    kinds = "aann" + "".join(int(count) * kind for count, kind in re.findall("([0-9]+)([nac])", structure))
+    signs = [sign.translate(_SLIPS) if kind == "n" else sign for sign, kind in zip(value, kinds, strict=True)]
+    # Where letters are allowed too, each of them may be meant.
+    unsure = [at for at, kind in enumerate(kinds) if kind == "c" and signs[at] in _SLIP_LETTERS][:_MOST_UNSURE]
+    for count in range(len(unsure) + 1):
+        for places in combinations(unsure, count):
+            read = "".join(sign.translate(_SLIPS) if at in places else sign for at, sign in enumerate(signs))
+            if checked := _checked(read):
+                return checked
+    return ""
 
 
 def _touches(text: str, start: int) -> bool:

@@ -13,7 +13,19 @@ import re
 import unicodedata
 
 _WORDS = (
-    *("password", "passwd", "passphrase", "passcode", "passkey", "pass", "pwd", "secret", "credential", "credentials"),
+    *(
+        "password",
+        "passwd",
+        "passphrase",
+        "passcode",
+        "passkey",
+        "pass",
+        "pwd",
+        "pw",
+        "secret",
+        "credential",
+        "credentials",
+    ),
     *(
         "api[_ -]?key",
         "access[_ -]?key",
@@ -53,7 +65,7 @@ _WORDS = (
     *("mima", "รหัสผ่าน", "पासवर्ड", "mật khẩu"),
 )
 # Words that mean much else: only what a sign joins to them counts.
-_NEED_SIGN = ("pass", "secret", "credential", "credentials", "token", "key", "sandi", "암호", "口令")
+_NEED_SIGN = ("pass", "pw", "secret", "credential", "credentials", "token", "key", "sandi", "암호", "口令")
 _WORD = re.compile(
     rf"(?P<word>{'|'.join(sorted(_WORDS, key=len, reverse=True))})s?(?:[_-]?[0-9]{{1,2}}(?![\w$!?#]))?", re.IGNORECASE
 )
@@ -76,10 +88,10 @@ _VERB = re.compile(
     r"\s?[._]{3,12}\s{0,3}|\t|\]\s|[ ]?\([ ]?|[ ]\[[ ]?|[는은이가로]\s|は|として|就?是|[为為])",
     re.IGNORECASE,
 )
-_SPACE = re.compile(rf"(?:\s(?:{_MINE}))?\?{{0,1}}\s{{1,3}}(?:[^\n:>]{{0,20}}[:>] )?", re.IGNORECASE)
+_SPACE = re.compile(rf"(?:\s(?:{_MINE}|from|von|de|da|z|из|с))?[?,]?\s{{1,3}}(?:[^\n:>]{{0,20}}[:>] )?", re.IGNORECASE)
 _GLUED = re.compile("(?<=[\u3040-\u9fff\uac00-\ud7a3])(?=[!-~])")  # "密码5r9A4DoI"
 _QUOTED = re.compile(r"([\"'`])([^\s\"'`\\]{4,256})\1")
-_BARE = re.compile(r"[\"'`«“]?(?P<value>[^\s\"'`»”<>]{4,512})")
+_BARE = re.compile(r"(?:«\s?|[\"'`“])?(?P<value>[^\s\"'`»”<>]{4,512})")
 _RULER = re.compile(r"\n[ \t]{0,8}(?:\|[ \t]{0,8})?:?---")
 _RUN_TOGETHER = re.compile("(?<=[!-~]{4})[\u3000-\u9fff\uac00-\ud7a3]")  # prose directly after a secret
 # Where a value ends though no space follows: the next field, or what closes a sentence or a bracket.

@@ -33,6 +33,8 @@ _PLATE = (
     r"|[АВЕКМНОРСТУХавекмнорстух] ?[0-9]{3} ?[АВЕКМНОРСТУХавекмнорстух]{2} ?[0-9]{2,3}(?![0-9])"
     rf"|(?:(?:{_KOREAN}) ?)?[0-9]{{2,3}} ?[\uac00-\ud7a3] ?[0-9]{{4}}"
     r"|[\u4e00-\u9fff][A-Z][ ·-]{0,2}[0-9A-Z]{5,6}(?![0-9A-Za-z])"
+    # Thailand: two consonants, with a digit before them since the letters ran out (Department of Land Transport).
+    r"|(?<![\u0e01-\u0e4e])[0-9]? ?[\u0e01-\u0e2e]{2} ?-? ?[0-9]{1,4}(?![0-9])"
 )
 _NUMBER = re.compile(rf"(?<![{_LETTERS}_-])(?:{_PLATE}|{_CODE}|{_SMALL})")
 _NATIONAL_PLATE = re.compile(_PLATE)

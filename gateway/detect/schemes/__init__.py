@@ -8,6 +8,7 @@ from ..validators.scheme import Form, Needs, Number
 from . import (
     africa_oceania,
     british_isles,
+    company_registers,
     east_asia,
     eastern_europe,
     former_soviet,
@@ -29,6 +30,7 @@ _ALL: tuple[Number | Form, ...] = (
     *southern_europe.SCHEMES,
     *eastern_europe.SCHEMES,
     *british_isles.SCHEMES,
+    *company_registers.SCHEMES,
     *vat.SCHEMES,
     *former_soviet.SCHEMES,
     *middle_east.SCHEMES,

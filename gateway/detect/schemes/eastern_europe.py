@@ -112,7 +112,12 @@ SCHEMES: tuple[Number | Form, ...] = (
         ("rodn* RC", "@identity"),
     ),
     Number(
-        "CZ_SK_COMPANY", EntityType.TAX_ID, "99999999|999 99 999", cz_company, Needs.WORD, ("IČO ičo ICO dič DIC IČ",)
+        "CZ_SK_COMPANY",
+        EntityType.TAX_ID,
+        "99999999|999 99 999",
+        cz_company,
+        Needs.WORD,
+        ("IČO ičo ICO dič DIC IČ", "@register"),
     ),
     Number("EMSO_JMBG", EntityType.NATIONAL_ID, "9999999999999", emso),
     Number("HR_OIB", EntityType.NATIONAL_ID, "99999999999", mod_11_10, Needs.WORD, ("oib", "@tax", "@identity")),
@@ -132,6 +137,13 @@ SCHEMES: tuple[Number | Form, ...] = (
     ),
     Number("PL_ACCOUNT", EntityType.ACCOUNT, "99 9999 9999 9999 9999 9999 9999", pl_account, near=("@account",)),
     Number("RO_CNP", EntityType.NATIONAL_ID, "9999999999999", ro_cnp),
-    Number("RO_CUI", EntityType.TAX_ID, "9999999|99999999|999999999|9999999999", ro_cui, Needs.WORD, ("CUI cif",)),
+    Number(
+        "RO_CUI",
+        EntityType.TAX_ID,
+        "9999999|99999999|999999999|9999999999",
+        ro_cui,
+        Needs.WORD,
+        ("CUI cif", "@register"),
+    ),
     Number("SI_TAX_NUMBER", EntityType.TAX_ID, "99999999", si_tax_number, Needs.WORD, ("davčna* davcna*", "@tax")),
 )

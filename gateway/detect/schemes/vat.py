@@ -138,7 +138,7 @@ SCHEMES: tuple[Form, ...] = tuple(
     Form(
         f"{prefix}_VAT",
         EntityType.TAX_ID,
-        f"{prefix}[ -]?{number}",
+        f"{prefix}[ /-]?{number}",
         _behind(prefix, check),
         near=("@tax",),
         has_case=True,

@@ -112,6 +112,8 @@ SCHEMES: tuple[Number | Form, ...] = (
     Number("BE_ID_CARD", EntityType.NATIONAL_ID, "999-9999999-99", be_id_card, Needs.SHAPE),
     Number("CH_AHV", EntityType.NATIONAL_ID, "999.9999.9999.99", ch_ahv),
     Form("CH_UID", EntityType.TAX_ID, r"CHE[-. ]?[0-9]{3}[. ]?[0-9]{3}[. ]?[0-9]{3}", ch_uid),
+    # Its issuer's own punctuation; here, the check digit may be wrong.
+    Form("CH_UID_FORM", EntityType.TAX_ID, r"CHE-[0-9]{3}\.[0-9]{3}\.[0-9]{3}", has_case=True, near=("@tax",)),
     Number("DE_TAX_ID", EntityType.NATIONAL_ID, "99 999 999 999", de_tax_id, near=("@tax", "@identity")),
     Form(
         "DE_SOCIAL_SECURITY",
@@ -138,12 +140,12 @@ SCHEMES: tuple[Number | Form, ...] = (
     Number(
         "DE_TAX_NUMBER",
         EntityType.TAX_ID,
-        "99/999/99999|999/999/99999|999/9999/9999|999/9999/999|9999999999999",
+        "99/999/99999|999/999/99999|999/9999/9999|999/9999/999|9999999999999|99 999 99999|99999/99999|9999999999"
+        "|99999999999",
         de_tax_number,
         Needs.SHAPE,
-        ("steuernummer* steuernr* st_nr stnr",),
+        ("steuernummer* steuernr* steuer_nr* st_nr stnr",),
     ),
-    Form("DE_REGISTER", EntityType.TAX_ID, "HR[AB][ ]?[0-9]{3,6}", has_case=True, near=("@company",)),
     Form(
         "FR_NIR",
         EntityType.NATIONAL_ID,

@@ -135,6 +135,16 @@ SCHEMES: tuple[Number | Form, ...] = (
     Number("IMEI", EntityType.IMEI, "99-999999-999999-9", imei, Needs.SHAPE, ("@imei",)),
     Form("VIN", EntityType.VEHICLE, "[A-HJ-NPR-Z0-9]{17}", vin, near=("@vehicle",)),
     Form("VIN_BY_WORD", EntityType.VEHICLE, "[A-HJ-NPR-Z0-9]{17}", vin_form, Needs.WORD, ("@vehicle",)),
+    # In groups: WMI, VDS and VIS of ISO 3779, or any others.
+    Form(
+        "VIN_GROUPED",
+        EntityType.VEHICLE,
+        "[A-HJ-NPR-Z0-9](?:[ -]?[A-HJ-NPR-Z0-9]){16}",
+        vin_form,
+        Needs.WORD,
+        ("@vehicle",),
+        has_case=True,
+    ),
     Form("BIC", EntityType.SWIFT, "[A-Z]{6}[A-Z0-9]{2}[A-Z0-9]{3}", bic, near=("@swift",), has_case=True),
     Form(
         "BIC_BY_WORD",

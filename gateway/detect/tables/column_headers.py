@@ -103,6 +103,7 @@ COLUMNS = (
     Column("@identity", EntityType.NATIONAL_ID, "ID_BY_WORD", _sized(_CODE, 7, 20)),
     Column("@patient", EntityType.HEALTH_ID, "HEALTH_ID_BY_WORD", _sized(_CODE, 6, 16)),
     Column("@customer", EntityType.ACCOUNT, "CUSTOMER_BY_WORD", _sized(_CODE, 6, 20)),
+    Column("@policy", EntityType.ACCOUNT, "CUSTOMER_BY_WORD", _sized(_CODE, 6, 20)),
     Column("@plate", EntityType.VEHICLE, "PLATE_BY_WORD", _is_plate),
 )
 PEOPLE = Column("", EntityType.PERSON, "NAME_COLUMN", lambda cell: name_in_cell(cell) is not None)

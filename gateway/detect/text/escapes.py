@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from . import spoken_digits
+from . import ocr_slips, spoken_digits
 from .scanner import Pattern
 from .view import Edit
 
@@ -249,6 +249,7 @@ UNDOINGS: tuple[Undoing, ...] = (
     Undoing("signs between characters", [_ONE_BY_ONE], _signs_between),
     Undoing("markup in a number", [*_markup_gates()], _markup),
     Undoing("digits said aloud", spoken_digits.GATES, spoken_digits.edits),
+    Undoing("letters for digits", [ocr_slips.GATE], ocr_slips.edits),
     Undoing("other dots", [Pattern("[0-9a-z](?:\u3002|\uff61|\u2024)[0-9a-z]", is_once=True)], _other_dots),
     Undoing(
         "look-alike letters",
