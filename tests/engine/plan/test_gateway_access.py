@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 import yaml
-from strategies import EXAMPLES, TODAY
+from planned_nodes import OTHER_SHA256, planned, with_file
+from strategies import EXAMPLES, TODAY, context
 
 from sovctl.engine.catalog import load_catalog
-from sovctl.engine.plan.build import context_of
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.plan.build import changes, context_of
 from sovctl.engine.resources.context import GATEWAY_UID, Context
 from sovctl.engine.resources.credential import credentials_on
-from sovctl.engine.resources.gateway.access import client_entry
-from sovctl.engine.resources.gateway.service import configuration
+from sovctl.engine.resources.gateway.access import LOCAL_CLIENTS_DIGEST, client_entry
+from sovctl.engine.resources.gateway.service import LOCAL_CLIENTS, configuration
 from sovctl.engine.resources.perimeter import rules_for
 from sovctl.engine.spec.access import Admin
 from sovctl.engine.validation.load import parse
@@ -104,3 +106,30 @@ def test_operators_are_reached_from_the_management_network_or_from_the_node_itse
     own = replace(site, spec=site.spec.model_copy(update={"gateway": gateway}))
     assert opened(own) == []
     assert configuration(own)["admin"] == {"port": 9443}
+
+
+def gateway_changes(context: Context, facts: NodeFacts) -> dict[str, object]:
+    """What a plan changes of the gateway's state on its node."""
+    observed = {**planned("lab")[0], facts.node: facts}
+    found = [each for each in changes(context, observed) if (each.node, each.kind) == (facts.node, "gateway")]
+    return dict(found[0].after or {}) if found else {}
+
+
+@pytest.mark.parametrize(
+    ("digests", "is_foreign"),
+    [(None, True), (f"{'cd' * 32}\n", True), (f"{OTHER_SHA256}\n", False), (f"{'cd' * 32}\n{OTHER_SHA256}\n", False)],
+)
+def test_a_local_clients_file_that_nobody_approved_is_drift(digests: str | None, is_foreign: bool) -> None:
+    lab = context("lab")
+    node = lab.gateway_nodes[0].name
+    facts = with_file(planned("lab")[0][node], LOCAL_CLIENTS)
+    facts = replace(facts, texts={**facts.texts, LOCAL_CLIENTS_DIGEST: digests})
+    assert ("local_clients" in gateway_changes(lab, facts)) is is_foreign
+
+
+def test_settings_name_the_clients_file(site: Context, tmp_path: Path) -> None:
+    path = tmp_path / "gateway.yaml"
+    path.write_text(yaml.safe_dump(configuration(replace(site, clients_sha256="ab" * 32)), sort_keys=False))
+    read = load_settings(path)
+    assert read.clients_sha256 == ["ab" * 32]
+    assert str(read.access.local_clients_sha256_file) == LOCAL_CLIENTS_DIGEST

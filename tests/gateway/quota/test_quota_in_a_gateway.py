@@ -14,7 +14,7 @@ from typing import Any
 import openai
 import pytest
 import yaml
-from access_givens import entry
+from access_givens import MONITOR_KEY, entry
 from echo_upstream import EchoUpstream
 from postgresql_server import PostgresqlServer
 from quota_places import PostgresqlPlace
@@ -41,6 +41,7 @@ def begin(start: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -
     def begin_one(**changes: Any) -> Any:
         folder = tmp_path_factory.mktemp("limited")
         clients = [entry(name, KEY[name], limits=limits) for name, limits in LIMITS.items()]
+        clients.append(entry("monitoring", MONITOR_KEY, is_monitor=True))
         clients += [entry(name, KEY[name], team="cards") for name in ("team-one", "team-two")]
         (folder / "clients.json").write_text(json.dumps(clients))
         quota: dict[str, Any] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from access_givens import entry
+from access_givens import MONITOR_KEY, entry
 from echo_upstream import EchoUpstream
 
 KEY = "test-key-of-branch"
@@ -30,6 +30,7 @@ def gateway(write_config: Callable[[Path], Path], start_from: Callable[..., Any]
     }
     clients = [
         entry("branch", KEY),
+        entry("monitoring", MONITOR_KEY, is_monitor=True),
         entry("tight", TIGHT, limits={"tokens_per_day": 1000}),
         entry("limited", LIMITED, limits={"tokens_per_day": 100_000, "cost_per_day": 5.0}),
     ]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from access_givens import entry
+from access_givens import MONITOR_KEY, entry
 from surface_upstream import SurfaceUpstream
 from waiting import until
 
@@ -37,7 +37,11 @@ def test_a_server_that_hangs_is_overtaken_and_both_are_counted(
     settings = yaml.safe_load(config.read_text())
     settings["upstreams"][0] |= {"base_urls": [each.base_url for each in two], "surfaces": ["embeddings"]}
     settings["routing"] = {"hedge": True, "scrape_every_s": 0.05}
-    (tmp_path / "clients.json").write_text(json.dumps([entry("limited", KEY, limits={"tokens_per_day": 100_000})]))
+    clients = [
+        entry("limited", KEY, limits={"tokens_per_day": 100_000}),
+        entry("monitoring", MONITOR_KEY, is_monitor=True),
+    ]
+    (tmp_path / "clients.json").write_text(json.dumps(clients))
     settings["clients_file"] = str(tmp_path / "clients.json")
     settings["quota"] = {"path": str(tmp_path / "quota.db")}
     config.write_text(yaml.safe_dump(settings))
