@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bench.pii_sets import names, number_rows, rows_of_people
+from bench.pii_sets import addresses, names, number_rows, rows_of_people
 from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
 from bench.pii_sets.unseen import unseen, unseen_clean
 from sovctl.support.atomic_files import write_atomic
@@ -33,6 +33,12 @@ def write_sets(folder: Path, *, seed: int, per_type: int) -> list[Path]:
     sets["names"] = [document for each in names.LANGUAGES for document in names.named(each, seed=seed)]
     sets["rows"] = [
         document for each in rows_of_people.LANGUAGES for document in rows_of_people.rows_of_people(each, seed=seed)
+    ]
+    sets["addresses"] = [
+        document
+        for each in addresses.languages()
+        for make in (addresses.addresses, addresses.streets)
+        for document in make(each, documents=per_type, seed=seed)
     ]
     with (folder / CUSTOMERS).open("w", encoding="utf-8", newline="") as file:
         rows = csv.DictWriter(file, names.COLUMNS)

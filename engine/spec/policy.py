@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 from .types import Country, Language, ModelName, Name, SpecModel, words
 
 _NumberKind = Literal["IBAN", "CARD", "CRYPTO", "NATIONAL_ID", "HEALTH_ID", "TAX_ID", "ACCOUNT", "SWIFT"]
-_PaperKind = Literal["PASSPORT", "DRIVING_LICENCE", "VEHICLE", "IMEI", "BIRTH_DATE"]
+_PaperKind = Literal["PASSPORT", "DRIVING_LICENCE", "VEHICLE", "IMEI", "BIRTH_DATE", "ADDRESS"]
 EntityKind = Literal[_NumberKind, _PaperKind, "EMAIL", "PHONE", "IP", "MAC", "SECRET", "PERSON", "ORG"]
 """Entity types that the detector finds."""
 

@@ -33,5 +33,6 @@ SPECIMENS: Mapping[EntityType, str] = {
     EntityType.IP: "192.0.2.17",  # RFC 5737
     EntityType.MAC: "00:00:5E:00:53:01",  # RFC 7042
     EntityType.BIRTH_DATE: "her date of birth, 12 March 1971,",
+    EntityType.ADDRESS: "10 Downing Street, London SW1A 2AA",
     EntityType.PERSON: "Mr. Ola Nordmann",
 }

@@ -12,6 +12,7 @@ from .detector import Detector
 from .edm import open_edm
 from .finder import Finder
 from .name_finder import NameFinder
+from .recognizers.postal_address import AddressFinder
 from .structured_finder import StructuredFinder
 from .tables.birth_date_rows import RowFinder
 from .tables.columns import ColumnFinder
@@ -28,5 +29,5 @@ def make_detector(settings: DetectSettings) -> Detector:
     except ValueError as error:
         raise InputError(str(error), where="detect.phone_regions") from error
     names = NameFinder(open_edm(settings.exact_data_match) if settings.exact_data_match else None)
-    finders: list[Finder] = [structured, ColumnFinder(), RowFinder(), names]
+    finders: list[Finder] = [structured, AddressFinder(), ColumnFinder(), RowFinder(), names]
     return Detector(finders)

@@ -32,6 +32,7 @@ class EntityType(StrEnum):
     IP = "IP"
     MAC = "MAC"
     BIRTH_DATE = "BIRTH_DATE"
+    ADDRESS = "ADDRESS"  # postal addresses: street, house number, postcode, city
     PERSON = "PERSON"
     ORG = "ORG"
 
