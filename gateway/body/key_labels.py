@@ -95,6 +95,8 @@ def label_of(above: Label, key: str, is_cue: IsCue) -> Label:
         forms += (own[:-1], f"{own[:-1]} number")
     elif own.rpartition(" ")[2].lower() not in _NUMBER_WORDS:
         forms.append(f"{own} number")
+    if not is_cue(" ".join((*forms, words))):
+        return Label(words, ())  # most keys: one search for all forms
     return Label(words, tuple(form for form in dict.fromkeys(forms) if is_cue(form)))
 
 

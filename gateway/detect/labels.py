@@ -17,9 +17,10 @@ from .context.topics import Topics, named_topics
 from .findings.finding import Finding
 from .findings.overlaps import resolve
 from .names.in_fields import field_at_end, words_of_label
-from .recognizers.labelled_passwords import has_password_word
-from .recognizers.pins_and_codes import has_code_name
+from .recognizers.labelled_passwords import has_password_word, spellings
+from .recognizers.pins_and_codes import CODE_NAMES, has_code_name
 from .schemes import FORMS, NUMBERS
+from .text.scanner import Pattern, Scanner
 
 _JOINT = ": "
 _LONGEST_READ = 640  # characters of a value; a label explains nothing farther from it, and a password has at most 512
@@ -33,13 +34,11 @@ class _Finder(Protocol):
 
 def is_cue(label: str) -> bool:
     """Return whether a label has a word with which a recognizer explains what follows."""
-    topics = _topics()
-    return (
-        topics.before(f"{label} ", len(label) + 1).near != 0
-        or has_password_word(label)
-        or has_code_name(label)
-        or field_at_end(words_of_label(label)) != ""
-    )
+    if _topics().has_word(label):
+        return True
+    if _words().scan(label) and (has_password_word(label) or has_code_name(label)):
+        return True
+    return field_at_end(words_of_label(label)) != ""
 
 
 def readings(text: str, labels: Iterable[str]) -> list[str]:
@@ -69,7 +68,14 @@ def labelled(
             for finding in here
             if finding.end > shift
         ]
+        if found and found[-1].start == 0 and found[-1].end == len(text):
+            break  # all of it; another form of the label adds nothing
     return resolve(found)
+
+
+@cache
+def _words() -> Scanner:
+    return Scanner([Pattern(each, is_once=True) for each in ("|".join(sorted(spellings())), CODE_NAMES)])
 
 
 @cache

@@ -19,4 +19,4 @@ class Obstacle(StrEnum):
     SCHEMA = "schema"  # an identifier in a pattern or a format, which can't be replaced there
     TOKEN_IDS = "token-ids"  # a prompt as numbers that only its model can read
     NUMBER = "number"  # an identifier as a JSON number
-    CROWD = "too-many-identifiers"  # more different ones than can be looked for everywhere in time
+    CROWD = "too-many-identifiers"  # more different ones, or values of keys, than can be searched in time

@@ -47,6 +47,8 @@ _NAME_KEY = re.compile(r"(?i)(?:^|[_\W]|(?<=[a-z])(?=N))(?:name|surname|lastname
 _NAME_VALUE = re.compile(r"[^\W\d_a-z][^\d_@/\\{}<>]{1,79}")
 _NAME_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _MOST_KNOWN = 2_000  # different values; looking for each of them everywhere takes their number times the body's size
+_SHORTEST_CODE = 3  # digits of a number that a key may explain: a card verification code
+_MOST_LABELLED = 2_000  # different values that their keys may explain; each is read several times
 
 _ELSEWHERE = ("file_id", "file_url", "url")  # where else a part's file may be
 _PERSON = EntityType.PERSON  # once: an enum's members take long to get
@@ -94,6 +96,7 @@ class Inspector:
         self._keys = ObjectKeys(finder, _NO_LEAVES)
         self._people: dict[int, list[Finding]] = {}
         self._aliases = Aliases()
+        self._is_crowded = False
 
     def inspect(self, body: dict[str, Any]) -> Inspection:
         """Everything in `body`.
@@ -170,9 +173,17 @@ class Inspector:
 
     def _inspect_labelled(self, leaves: JsonTexts) -> None:
         """Find what only the keys above a value explain."""
-        values = {(leaf.text, leaf.labels): leaf for leaf in (*leaves.texts, *leaves.numbers) if leaf.labels}
+        values = {(leaf.text, leaf.labels): leaf for leaf in leaves.texts if leaf.labels}
+        values |= {
+            (each.text, each.labels): each
+            for each in leaves.numbers
+            if len(each.text) >= _SHORTEST_CODE and each.labels
+        }
         rows = [(row, joined) for row in leaves.rows if (joined := JoinedTexts.of_row(row)) is not None]
         if not values and not rows:
+            return
+        if len(values) + len(rows) > _MOST_LABELLED:
+            self._is_crowded = True
             return
         written = [*values, *((joined.text, row[0].labels) for row, joined in rows)]
         suspects = set(self.finder.suspects(each for text, labels in written for each in readings(text, labels)))
@@ -278,7 +289,7 @@ class Inspector:
         surface, leaves = self._surface, self.leaves
         counts: dict[tuple[EntityType, str], int] = {}
         obstacles: set[Obstacle] = set(surface.obstacles(self._body))
-        if len(self._known) > _MOST_KNOWN:
+        if self._is_crowded or len(self._known) > _MOST_KNOWN:
             obstacles.add(Obstacle.CROWD)
         spoken: set[str] = set()
         prose: dict[Path, list[tuple[str, list[Finding]]]] = {}

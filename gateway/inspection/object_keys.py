@@ -44,7 +44,7 @@ class ObjectKeys:
         alone = {key for key in leaves.keys if not key.isascii() or _ROW.search(key)}
         written = {key: [key] for key in (*leaves.keys, *leaves.names) if key not in alone and not _is_word(key)}
         for key, words in self._words.items():
-            if words != key and not _is_word(key):
+            if words != key and not (key.isascii() and key.islower()):  # without a capital, words show no name
                 written.setdefault(key, []).append(words)
         suspects = set(finder.suspects(each for forms in written.values() for each in forms))
         for key in alone:

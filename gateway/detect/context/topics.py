@@ -153,6 +153,10 @@ class Topics:
             return -1
         return ~self._gated
 
+    def has_word(self, text: str) -> bool:
+        """Return whether `text` contains a word of a topic."""
+        return bool(self._scanner.scan_bytes(_folded(text))) or bool(self._written_in_capitals(text, 0, len(text)))
+
     def before(self, text: str, start: int) -> WordsBefore:
         """Return the topics before `text[start]`.
 

@@ -180,6 +180,10 @@ def _forms(name: str) -> list[str]:
     return sorted({name, name[:1].upper() + name[1:], *([] if "?" in name else [name.upper()])})
 
 
+CODE_NAMES = "|".join(form for name in (*_WORDS, *_NAMES) for form in _forms(name))
+"""Where one of the names may begin, for a scanner."""
+
+
 def _before(text: str, name: int) -> Finding | None:
     """Return the code directly before the name at `text[name]`."""
     match = _BEFORE.search(text, max(0, name - _REACH), name)

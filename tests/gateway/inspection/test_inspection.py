@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from hypothesis import given
@@ -67,6 +68,15 @@ def test_many_keys_and_numbers_are_read_together_and_none_is_overlooked() -> Non
     }
     assert {Obstacle.KEY, Obstacle.NUMBER} <= inspection.obstacles
     assert finder.count < 100
+
+
+def test_more_values_of_keys_than_can_be_read_stay() -> None:
+    call = {"name": "f", "arguments": json.dumps({"pin": list(range(1_000, 4_000))})}
+    messages = [{"role": "assistant", "tool_calls": [{"type": "function", "function": call}]}]
+    finder = Counting()
+    inspector = Inspector(CachedFinder(finder), SURFACES["/v1/chat/completions"], max_depth=8)
+    assert Obstacle.CROWD in inspector.inspect({"messages": messages}).obstacles
+    assert finder.count < 200
 
 
 def test_a_name_in_two_cells_has_the_initials_of_one() -> None:
