@@ -7,7 +7,7 @@ city is known by its place next to a postcode or after a house number, not by a 
     finder = AddressFinder()
     list(finder.find(NormalizedText("Lindenstraße 12, 10969 Berlin"), []))     # one finding of the whole text
 
-A street without a number or a postcode is no address: people walk along Baker Street.
+A street needs a number or a postcode: people walk along Baker Street.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _value(text: str) -> str:
 
 
 def _address(text: str, start: int, end: int, order: str) -> tuple[int, int] | None:
-    """Return the span of the address around a hit of an order; None if it is no address."""
+    """Return the span of the address around a hit of an order; None without an address."""
     if order == "code":
         return _before_code(text, start)
     if order == "joined":
