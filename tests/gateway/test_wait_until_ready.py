@@ -45,8 +45,8 @@ def test_a_gateway_that_serves_and_is_not_ready_is_told_with_what_is_wrong(start
     gateway = start(pool=gone)
     code, words = ended(waiting(gateway.port, pki.ca_file, 0))
     assert code == 1
-    assert words.startswith("not ready after 0 s: status 503: ")
-    assert "routes: no upstream for inside" in words
+    assert words.startswith("not ready after 0 s: status 503; failed components are in the log: journalctl")
+    assert "routes: no upstream for inside" in gateway.log()
 
 
 def test_a_server_that_the_sites_own_authority_does_not_know_is_not_believed(gateway: Any, tmp_path: Path) -> None:

@@ -152,6 +152,7 @@ def test_workers_that_cannot_start_end_the_gateway(
     config.write_text(config.read_text().replace("workers: 1", "workers: 2"))
     (tmp_path / "vault").mkdir()
     (tmp_path / "vault/vault.db").write_text("this is no vault, and long enough to be seen as none" * 100)
+    (tmp_path / "vault/vault.db").chmod(0o600)
     gateway = start_from(config, tmp_path / "log", wait=False)
     assert gateway.process.wait(60) == 3
     assert "the vault cannot be opened" in gateway.log()
