@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from .release import Release
 from .types import HostName, ModelName, Name, SpecModel
+
+_Pattern = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 
 Capability = Literal["tools", "json-schema", "vision", "audio", "reasoning"]
 """Feature of a request that not every model supports."""
@@ -25,6 +27,17 @@ class Shadow(SpecModel):
     """Pool or cloud of the route for simple requests."""
     complex: Name
     """Pool or cloud of the route for all other requests."""
+
+
+class ToolArgumentRule(SpecModel):
+    """A rule for tokens in arguments of tool calls. The last matching rule applies, before the defaults."""
+
+    tools: Annotated[list[_Pattern], Field(min_length=1)] = Field(default_factory=lambda: ["*"])
+    """Names of tools; `*` matches any text."""
+    arguments: Annotated[list[_Pattern], Field(min_length=1)] = Field(default_factory=lambda: ["*"])
+    """Paths of arguments, keys joined by full stops (`message.to`); `*` matches any text."""
+    action: Literal["restore", "keep-token", "refuse"]
+    """`restore`: the tool gets the value. `keep-token`: it gets the token. `refuse`: the answer is withheld."""
 
 
 class Route(SpecModel):
@@ -47,6 +60,9 @@ class Route(SpecModel):
     """Heuristic whose choice is recorded. Default: none."""
     release: Release | None = None
     """Checks on an answer before the client receives it. Default: none."""
+    tool_arguments: list[ToolArgumentRule] = Field(default_factory=list)
+    """Actions for tokens in arguments of tool calls. Default: tools and arguments that choose a host or are run
+    (`fetch`, `shell`, `url`, `command`) get tokens; all others get values."""
     media_hosts: Annotated[list[HostName], Field(max_length=100)] = Field(default_factory=list)
     """Hosts from which the pools of the route may fetch images, audio, video and files, over https; each needs a
     perimeter exception. Default: none; media are sent in `data:` URLs."""

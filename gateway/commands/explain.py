@@ -37,10 +37,13 @@ from ..quota.need import NANO
 from ..quota.open_store import open_store
 from ..quota.quota import Quota
 from ..settings import Action, GatewaySettings
+from ..settings.answers.tool_arguments import action_for
 from ..surfaces import SURFACES, Surface
 from ..telemetry.metrics import Metrics
 from ..tokens.keys import TokenKeys
 from ..upstream.server_choice import FINE
+
+_MAX_PATH = 16  # keys of an argument
 
 UNKNOWN_CLIENT = Principal("anyone", "", Method.API_KEY, "")
 """Principal without a client: no tenant that a policy names, no limits of its own."""
@@ -101,7 +104,7 @@ async def _explain(settings: GatewaySettings, surface: Surface, caller: Principa
     if field is not None:
         told["field"] = field
     if planned is not None and planned.inspected.inspection is not None:
-        told |= _found(settings, planned) | _decided(settings, planned)
+        told |= _found(settings, planned) | _decided(settings, planned) | _tools(planned)
     return told
 
 
@@ -171,6 +174,32 @@ def _decided(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
     }
 
 
+def _tools(planned: Planned) -> dict[str, Any]:
+    """Return the actions for arguments of the tools that the request offers; nothing without tools."""
+    rules, found = planned.request.route.tool_arguments, []
+    offered = planned.inspected.admitted.body.get("tools")
+    for each in offered if isinstance(offered, list) else ():
+        tool = each.get("function", each) if isinstance(each, dict) else None
+        name = tool.get("name", tool.get("type")) if isinstance(tool, dict) else None
+        if isinstance(name, str):
+            assert isinstance(tool, dict)
+            paths = list(_argument_paths(tool.get("parameters", tool.get("input_schema")), ()))
+            actions = {".".join(path): action_for(rules, name, path).value for path in paths or [()]}
+            found.append({"tool": name, "arguments": actions})
+    return {"tools": found} if found else {}
+
+
+def _argument_paths(schema: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if isinstance(schema, dict) and isinstance(schema.get("items"), dict):
+        schema = schema["items"]
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if isinstance(properties, dict) and properties and len(path) < _MAX_PATH:
+        for key, inner in properties.items():
+            yield from _argument_paths(inner, (*path, key))
+    elif path:
+        yield path
+
+
 def in_words(told: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of an explanation for a person."""
     whose = [f"tenant {told['tenant']}"] if told["tenant"] else []
@@ -188,6 +217,9 @@ def in_words(told: Mapping[str, Any]) -> Iterator[str]:
     )
     for rule in told["rules"]:
         yield _line("", f"{rule['entity']}: {rule['action']}, by {rule['by']}")
+    for each in told.get("tools", ()):
+        for path, action in each["arguments"].items():
+            yield _line("", f"tool {each['tool']}, {path or 'any argument'}: {action}")
     yield _line("tokens", f"about {told['tokens']}, prompt and answer")
     unit = told["currency"]
     for name, about in (

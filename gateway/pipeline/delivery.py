@@ -189,7 +189,14 @@ def restoration_of(attempt: Attempt, bounds: RestoreBounds) -> Restoration:
     if not (attempt.issued and request.principal.may_restore):
         return Restoration({}, model, counts, repeated)
     is_json = request.surface.wants_json(planned.inspected.admitted.body)
-    return Restoration(Issued(attempt.issued, bounds), model, counts, repeated, is_json=is_json)
+    return Restoration(
+        Issued(attempt.issued, bounds),
+        model,
+        counts,
+        repeated,
+        is_json=is_json,
+        tool_rules=request.route.tool_arguments,
+    )
 
 
 def check_run_of(attempt: Attempt) -> ReleaseCheckRun | None:

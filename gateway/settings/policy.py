@@ -15,6 +15,7 @@ from sovctl.support.suggestions import nearest
 from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
 from .answers.release import ReleaseSettings
+from .answers.tool_arguments import ToolArgumentRule
 from .base.model import Name, SettingsModel
 from .base.urls import HostName
 from .traffic.quota import Money
@@ -66,6 +67,10 @@ class RouteSettings(SettingsModel):
     media_hosts: Annotated[list[HostName], Field(max_length=100)] = Field(default_factory=list)
     """Hosts from which the pools of the route may fetch images, audio, video and files, over https. Default: none;
     media are sent in `data:` URLs."""
+
+    tool_arguments: list[ToolArgumentRule] = Field(default_factory=list)
+    """Actions for tokens in arguments of tool calls, by tool and argument. Default: tools and arguments that choose a
+    host or are run (`fetch`, `shell`, `url`, `command`) get tokens; all others get values."""
 
     fallbacks: list[Name] = Field(default_factory=list)
     """Further pools, and further clouds if `cloud` is set. They are asked after `pool` and `cloud`, in this order."""

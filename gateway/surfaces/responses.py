@@ -42,6 +42,7 @@ FIELDS = Fields(
         "response.audio.delta": "data",
         "response.function_call_arguments.delta": "arguments",
         "response.mcp_call_arguments.delta": "arguments",
+        "response.custom_tool_call_input.delta": "input",
     },
 )
 

@@ -2,7 +2,7 @@
 
 Every `<` before a letter may begin a tag, unless a renderer reads it as text (markdown's code, an escaped `<`, the
 value of another attribute). Therefore each one is followed separately, by the states of the HTML tokenizer, and a
-position is inside a URL if one of them says so. A tag that is never closed goes on to the end of the answer, as in a
+position is inside a URL if it is for one of them. A tag that is never closed goes on to the end of the answer, as in a
 browser.
 
 Attributes of `TEXT_ATTRIBUTES` hold text. Values of all others count as URLs: also `style`, `content`, `srcdoc`, and
@@ -51,7 +51,7 @@ _QUOTES = {_State.DOUBLE_QUOTED: '"', _State.SINGLE_QUOTED: "'"}
 class _Tag(NamedTuple):
     state: _State
     name: str
-    """Of the attribute, as far as read; in a value, empty for one that holds text."""
+    """The part of the name of the attribute that was read; in a value, empty if the attribute holds text."""
     start: int
     """Of the value, in the whole text."""
 

@@ -19,15 +19,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
 from ..domain.entities import EntityType, Mark
+from ..domain.errors import Code, Refused
 from ..settings import GatewaySettings
+from ..settings.answers.tool_arguments import ToolAction
 from .annotation_offsets import Offsets
+from .json_path import JsonPath
 from .link_context import LOOKAHEAD, JsonLinkContext, LinkContext, has_link_hint, may_be_glued
 from .search import PLAIN_ID, Found, TokenSearch, id_pattern
 from .surrogates import Surrogates
@@ -79,6 +82,8 @@ class RestoreBounds:
 
 
 _BOUNDS = RestoreBounds()
+ArgumentAction = Callable[[tuple[str, ...] | None], ToolAction]
+"""Keys of an argument -> its action; None: the arguments are no JSON that can be read."""
 
 
 class Issued:
@@ -166,11 +171,19 @@ class Restorer:
         issued: values that may be restored; a plain mapping is used as an `Issued` of this channel only.
         is_json: the channel is the text of a JSON document (tool arguments), so values are escaped.
         counts: counters to increase; shared by all channels of an answer.
+        action: action for the argument with these keys, of a tool call; None outside of tool calls.
     """
 
     def __init__(
-        self, issued: Issued | Mapping[str, str], *, is_json: bool = False, counts: RestoreCounts | None = None
+        self,
+        issued: Issued | Mapping[str, str],
+        *,
+        is_json: bool = False,
+        counts: RestoreCounts | None = None,
+        action: ArgumentAction | None = None,
     ) -> None:
+        self._action = action
+        self._path = JsonPath() if action is not None and is_json else None
         self._issued = issued if isinstance(issued, Issued) else Issued(issued)
         self._search, self._surrogates = self._issued.search, self._issued.surrogates
         self._last_letters = self._search.last_letters
@@ -278,7 +291,10 @@ class Restorer:
 
     def _look_for_links(self) -> None:
         if self._pending:
-            self._context.feed("".join(self._pending))
+            text = "".join(self._pending)
+            self._context.feed(text)
+            if self._path is not None:
+                self._path.feed(text)
             self._pending.clear()
             self._look_at = self._passed + _PENDING_CHARACTERS
 
@@ -290,6 +306,10 @@ class Restorer:
         self._look_for_links()
         following = text[found.end : found.end + LOOKAHEAD]
         return not self._context.is_in_url(issued[0]) and self._context.needs_more(following)
+
+    @property
+    def _keys(self) -> tuple[str, ...] | None:
+        return self._path.keys if self._path is not None else ()
 
     def _reserve(self, found: Found) -> None:
         """Count a withheld token now, so that no other channel overtakes it."""
@@ -308,6 +328,12 @@ class Restorer:
             return self._as_text(text, found.start, found.start + 1, out)  # a valid token may begin inside
         label, value = issued
         self._look_for_links()
+        if self._action is not None and (action := self._action(self._keys)) is not ToolAction.RESTORE:
+            if action is ToolAction.REFUSE:
+                raise Refused(Code.ANSWER_WITHHELD)
+            self.counts.withheld += 1
+            self._taken.pop(self._passed + found.start, None)
+            return self._as_text(text, found.start, found.end, out)
         is_in_link = not self._context.may_restore(label, value, text[found.end : found.end + LOOKAHEAD])
         if is_in_link and not self._context.is_allowed:
             self.counts.withheld += 1

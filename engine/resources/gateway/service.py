@@ -91,6 +91,8 @@ def _route(route: Route) -> dict[str, Any]:
     rendered = route.model_dump(mode="json", exclude_none=True)
     if not route.media_hosts:
         del rendered["media_hosts"]
+    if not route.tool_arguments:
+        del rendered["tool_arguments"]
     return rendered
 
 

@@ -13,12 +13,14 @@ complete answers and of events. A complete string is a channel that is fed once 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ...tokens.restore import Restorer
+from ...tokens.restore import ArgumentAction, Restorer
 from .fields import Channel, Fields, item_index
 from .restoration import Restoration
 
+_ARGUMENTS = frozenset({"arguments", "partial_json", "input", "action"})  # of tool calls
 _ANNOTATED = ("text", "content")  # of a part of a response, of a chat message
 # Types of parts and events with the model's reasoning, which is prose although the answer is a JSON document.
 _THINKING = frozenset(
@@ -41,9 +43,14 @@ class Channels:
 
     Args:
         fields: definition of the surface's strings.
+        tool_key: channel of arguments that grow -> what identifies the tool call, see `call_begins`.
     """
 
-    def __init__(self, fields: Fields, restoration: Restoration) -> None:
+    def __init__(
+        self, fields: Fields, restoration: Restoration, tool_key: Callable[[Channel], Channel] = lambda c: c[:-1]
+    ) -> None:
+        self._tool_key = tool_key
+        self._tools: dict[Channel, str] = {}  # names of the tools that growing calls call
         self._fields = fields
         self._restoration = restoration
         self._json = fields.json | fields.answer if restoration.is_json else fields.json
@@ -61,14 +68,41 @@ class Channels:
             fed: gets the channels of its strings, in order.
             key: key of `value`, if it is a string.
         """
-        return value if key in self._fields.left_alone else self._walk(value, channel, fed, is_json=key in self._json)
+        return (
+            value
+            if key in self._fields.left_alone
+            else self._walk(value, channel, fed, is_json=key in self._json, key=key)
+        )
 
-    def restorer(self, channel: Channel, *, is_json: bool) -> Restorer:
-        """Return the restorer of a growing string."""
+    def restorer(self, channel: Channel, *, is_json: bool, key: str = "") -> Restorer:
+        """Return the restorer of a growing string.
+
+        Args:
+            key: its key, if that is not the last step of its location.
+        """
         restorer = self._growing.get(channel)
         if restorer is None:
-            restorer = self._growing[channel] = self._restoration.restorer(is_json=is_json)
+            action = (
+                self._action_of_call(self._tool_key(channel))
+                if channel[-1] in _ARGUMENTS or key in _ARGUMENTS
+                else None
+            )
+            restorer = self._growing[channel] = self._restoration.restorer(is_json=is_json, action=action)
         return restorer
+
+    def tool_of_call(self, key: Channel) -> str | None:
+        """Return the tool of a call; None if it is unknown."""
+        return self._tools.get(key)
+
+    def call_begins(self, key: Channel, tool: str) -> None:
+        """Record the tool of a call whose arguments grow."""
+        self._tools[key] = tool
+
+    def _action_of_call(self, key: Channel) -> ArgumentAction:
+        return lambda path: self._restoration.argument_action(self._tools.get(key), path)
+
+    def _action_of_tool(self, tool: str | None) -> ArgumentAction:
+        return lambda path: self._restoration.argument_action(tool, path)
 
     def is_json(self, key: str) -> bool:
         """Return whether strings under this key of a delta are the text of a JSON document."""
@@ -87,7 +121,7 @@ class Channels:
         if (restorer := self._growing.get(channel)) is not None:
             restorer.move(annotations)
 
-    def _walk(self, value: Any, channel: Channel, fed: list[Channel] | None, *, is_json: bool) -> Any:
+    def _walk(self, value: Any, channel: Channel, fed: list[Channel] | None, *, is_json: bool, key: str = "") -> Any:
         """Return a copy of `value` with restored strings.
 
         Args:
@@ -97,7 +131,7 @@ class Channels:
             if fed is None:
                 return self._restoration.text(value, is_json=is_json)
             fed.append(channel)
-            return self.restorer(channel, is_json=is_json).feed(value)
+            return self.restorer(channel, is_json=is_json, key=key).feed(value)
         if isinstance(value, list):
             return [
                 self._walk(item, (*channel, item_index(item, position)), fed, is_json=False)
@@ -114,10 +148,17 @@ class Channels:
         if fed is None and value.get("annotations"):
             annotated = next((key for key in _ANNOTATED if isinstance(value.get(key), str)), None)
         text: Restorer | None = None
+        tool = value.get("name")
+        if fed is not None and isinstance(tool, str) and tool != (known := self._tools.get(channel, "")):
+            self._tools[channel] = known + tool  # a name may come in pieces
         for key, item in value.items():
             if item is None or key in fields.left_alone:
                 continue
-            if key in fields.documents:
+            if fed is None and key in _ARGUMENTS and self._is_call(value, key):
+                called = tool or (value["type"] if key == "action" else self._tools.get(self._tool_key(channel)))
+                action = self._action_of_tool(called if isinstance(called, str) else None)
+                made[key] = self._arguments(item, action, is_json=key in fields.json)
+            elif key in fields.documents:
                 made[key] = self._document(item)
             elif key == annotated:
                 text = self._restoration.restorer(is_json=key in json_keys)
@@ -131,6 +172,30 @@ class Channels:
             for key in _ANNOTATED:
                 self.move(made["annotations"], (*channel, key))
         return made
+
+    def _is_call(self, value: dict[str, Any], key: str) -> bool:
+        """Return whether the value under `key` is the arguments of a tool call."""
+        kind = str(value.get("type"))
+        if key == "action":
+            return kind.endswith("_call")
+        return key in self._fields.json or "name" in value or "tool_call" in kind
+
+    def _arguments(self, value: Any, action: ArgumentAction, *, is_json: bool, path: tuple[str, ...] = ()) -> Any:
+        """Return a copy of complete arguments: the text of a JSON document, such a document, or a text."""
+        if isinstance(value, str):
+            if is_json:
+                return self._restoration.text(value, is_json=True, action=action)
+            return self._restoration.text(value, action=lambda _: action(path))
+        if isinstance(value, list):
+            return [self._arguments(item, action, is_json=False, path=path) for item in value]
+        if isinstance(value, dict):
+            return {
+                self._restoration.text(key, action=lambda _: action(path)): self._arguments(
+                    item, action, is_json=False, path=(*path, key)
+                )
+                for key, item in value.items()
+            }
+        return value
 
     def _document(self, value: Any) -> Any:
         if isinstance(value, str):

@@ -39,7 +39,7 @@ class MessageStream:
         self._restoration = restoration
         self._fields = fields
         self._name = ModelName(restoration.model)
-        self._channels = Channels(fields, restoration)
+        self._channels = Channels(fields, restoration, lambda channel: channel[:1])
         self._deltas: dict[Channel, dict[str, Any]] = {}  # the last event of a channel, a template for one more
         self._forms = forms if forms is not None else EventForms()
         self._last: list[bytes] = []
@@ -99,6 +99,9 @@ class MessageStream:
             said["delta"] = self._channels.grown(delta, (said.get("index"),), fed)
             self._deltas.update(dict.fromkeys(fed, said))
             return [_framed(kind, orjson.dumps(said))]
+        block = said.get("content_block")
+        if isinstance(block, dict) and isinstance(block.get("name"), str):
+            self._channels.call_begins((said.get("index"),), block["name"])
         if kind == "content_block_stop":
             before = self._flush(said.get("index"))
         else:

@@ -19,7 +19,7 @@ import orjson
 from ...body.sse import DONE
 from ...domain.errors import UPSTREAM_ERROR, UpstreamFailed
 from ..answers.answer_json import read_json
-from ..answers.channels import Channels, nested, restored
+from ..answers.channels import Channels, nested
 from ..answers.fields import Channel, Fields
 from ..answers.model_name import ModelName
 from ..answers.restoration import Restoration
@@ -45,7 +45,7 @@ class ResponseStream:
         self._repeated = restoration.repeated()
         self._fields = fields
         self._name = ModelName(restoration.model)
-        self._channels = Channels(fields, restoration)
+        self._channels = Channels(fields, restoration, lambda channel: channel[2:3])
         self._deltas: dict[Channel, dict[str, Any]] = {}  # the last delta of a channel, a template for one more
         self._added = 0  # number of added events
         self._last: list[bytes] = []
@@ -88,9 +88,15 @@ class ResponseStream:
             self._deltas.update(dict.fromkeys(fed, said))
             return [self._numbered(kind, said)]
         before = self._before(kind, said)
+        item = said.get("item")
+        if isinstance(item, dict) and isinstance(item.get("name"), str):
+            self._channels.call_begins((said.get("output_index"),), item["name"])
         if isinstance(response := said.get("response"), dict) and "model" in response:
             response["model"] = self._restoration.model
-        said = restored(said, self._fields, self._repeated)
+        repeated = Channels(self._fields, self._repeated)
+        if (tool := self._channels.tool_of_call((said.get("output_index"),))) is not None:
+            repeated.call_begins((), tool)
+        said = repeated.restored(said)
         if kind == _ANNOTATION:
             self._channels.move([said.get("annotation")], (_TEXT, *map(said.get, _PLACES)))
         return [*before, self._numbered(kind, said)]

@@ -86,6 +86,18 @@ def test_the_rights_of_a_client_decide(told: Any) -> None:
     assert IBAN not in "\n".join(in_words(hr))
 
 
+def test_explain_shows_the_actions_for_tool_arguments(told: Any) -> None:
+    properties = {"to": {"type": "string"}, "target": {"type": "object", "properties": {"url": {"type": "string"}}}}
+    send = {"name": "send", "parameters": {"type": "object", "properties": properties}}
+    said = told(tools=[{"type": "function", "function": send}, {"type": "function", "function": {"name": "curl"}}])
+    assert said["tools"] == [
+        {"tool": "send", "arguments": {"to": "restore", "target.url": "keep-token"}},
+        {"tool": "curl", "arguments": {"": "keep-token"}},
+    ]
+    assert "tool send, target.url: keep-token" in "\n".join(in_words(said))
+    assert "tools" not in told()
+
+
 @pytest.mark.parametrize(
     ("client", "upstreams", "refused", "reasons"),
     [

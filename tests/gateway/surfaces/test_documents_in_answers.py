@@ -24,7 +24,7 @@ def tools(word: str, names: frozenset[str]) -> dict[str, Any]:
     return {
         "output": [
             {"type": "file_search_call", "results": [{"attributes": made_of(word, names)}]},
-            {"type": "local_shell_call", "action": {"type": "exec", "env": made_of(word, names)}},
+            {"type": "sandbox_call", "action": {"type": "exec", "env": made_of(word, names)}},
             {"type": "mcp_list_tools", "tools": [{"name": "x", "input_schema": schema}]},
         ],
         "tools": [{"type": "function", "name": "x", "parameters": schema}],
