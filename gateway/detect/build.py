@@ -8,6 +8,7 @@ from __future__ import annotations
 from sovctl.support.errors import InputError
 
 from ..settings.detection.detect import DetectSettings
+from . import labels
 from .detector import Detector
 from .edm import open_edm
 from .finder import Finder
@@ -30,4 +31,5 @@ def make_detector(settings: DetectSettings) -> Detector:
         raise InputError(str(error), where="detect.phone_regions") from error
     names = NameFinder(open_edm(settings.exact_data_match) if settings.exact_data_match else None)
     finders: list[Finder] = [structured, AddressFinder(), ColumnFinder(), RowFinder(), names]
+    labels.prepare()
     return Detector(finders)

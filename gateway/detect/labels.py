@@ -41,6 +41,12 @@ def is_cue(label: str) -> bool:
     return field_at_end(words_of_label(label)) != ""
 
 
+def prepare() -> None:
+    """Load the words, which takes longer than a request may wait."""
+    is_cue("password")
+    is_cue("name")
+
+
 def readings(text: str, labels: Iterable[str]) -> list[str]:
     """Return `text` after each of its labels, as it is to be scanned."""
     head = text if len(text) <= _LONGEST_READ else text[:_LONGEST_READ]
