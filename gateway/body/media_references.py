@@ -1,7 +1,7 @@
 """Finds the parts of a request that make a server fetch a URL, load a tensor or read another client's cached media.
 
     allowed = media_urls_of(["media.bank.example"])
-    find_media_problem(body["messages"], allowed)     # MediaProblem("image_url", is_url=True); None if there is none
+    find_media_problem(body["messages"], allowed)     # MediaProblem("image_url", is_url=True), or None
 
 vLLM recognizes a part by its type or, without a type, by its keys. This module reads every object by its keys, at any
 depth. Arguments of tool calls are data and are not read.

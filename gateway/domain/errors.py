@@ -83,7 +83,9 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.INVALID_HTTP: _Answer(400, _INVALID, "invalid HTTP/1.1 request; use http:// if the gateway has no TLS"),
     Code.INVALID_JSON: _Answer(400, _INVALID, "invalid JSON; the body must be a JSON object"),
     Code.INVALID_FORM: _Answer(
-        400, _INVALID, "invalid form; send multipart/form-data in UTF-8 with the fields `file` and `model`"
+        400,
+        _INVALID,
+        "invalid form; send multipart/form-data in UTF-8 with the fields `file` and `model`, each field once",
     ),
     Code.INVALID_REQUEST: _Answer(400, _INVALID, "the body does not match the schema of this API"),
     Code.FIELD_NOT_ALLOWED: _Answer(400, _INVALID, "this gateway does not accept a field of the request; remove it"),

@@ -22,7 +22,6 @@ from ..domain.errors import Code, Headers, Refused, Rejection, UpstreamFailed, U
 from ..exchange.attempt import Attempt, AttemptResult
 from ..exchange.delivered import Delivered
 from ..exchange.planned import Planned
-from ..exchange.request import Request
 from ..policy.decision import Reason
 from ..policy.request_fields import FieldTables
 from ..quota.need import NOTHING
@@ -228,9 +227,10 @@ class UpstreamSender:
         )
         return refused
 
-    def _headers(self, request: Request, upstream: Upstream, traced: Timed | None) -> Mapping[str, str] | None:
+    def _headers(self, attempt: Attempt, upstream: Upstream, traced: Timed | None) -> Mapping[str, str] | None:
         """Return the request headers for an upstream."""
-        headers = request.surface.passed_on(request.headers)
+        request = attempt.request
+        headers = request.surface.passed_on(request.headers, attempt.body)
         if traced is not None:
             traced.say({"upstream": upstream.name, "upstream_kind": upstream.kind.value})
             if upstream.kind is UpstreamKind.POOL:
@@ -272,7 +272,7 @@ class UpstreamSender:
                 surface.path,
                 attempt.body,
                 is_stream=request.is_stream,
-                headers=self._headers(request, upstream, traced),
+                headers=self._headers(attempt, upstream, traced),
                 key=self._affinity(attempt, upstream),
                 tokens=attempt.planned.demand.tokens,
                 deadline_s=request.deadline_s,

@@ -29,7 +29,7 @@ class FieldTable(NamedTuple):
     unknown: FieldAction
 
     def refused_field(self, body: Mapping[str, Any]) -> str | None:
-        """Return a field for which the request is refused; "" if the table does not name it, None if there is none.
+        """Return a field for which the request is refused; "" if the table does not name it. None: accepted.
 
         A field whose value is null counts as absent.
         """

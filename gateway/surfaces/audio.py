@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from ..body.json_texts import Path
-from ..body.multipart import FormError, parse_form
+from ..body.multipart import FormError, content_type_of, parse_form, write_form
 from ..body.sse import DONE, event
 from ..domain.errors import Code, Refused, UpstreamFailed
 from ..domain.obstacles import Obstacle
@@ -35,7 +35,14 @@ _CUT = {"segments": "text", "words": "word"}
 """Lists of a transcript that repeat its text in parts, and the field with a part's text."""
 _GROWING = {"transcript.text.delta": "delta", "transcript.text.segment": "text"}
 """Event types of OpenAI, and the field that continues the previous event of the type."""
-_TRUE = frozenset({"1", "true", "t", "yes", "y", "on"})  # values that vLLM's forms read as true (pydantic's list)
+# Values that vLLM's forms read as true and false (pydantic 2.11, "Booleans"); other values are errors.
+_BOOLEANS = {
+    **dict.fromkeys(("1", "true", "t", "yes", "y", "on"), True),
+    **dict.fromkeys(("0", "false", "f", "no", "n", "off"), False),
+}
+_LIST = "[]"
+"""End of the names of fields with several values."""
+_FILE = "file"
 
 
 class Transcriptions(Surface):
@@ -56,34 +63,51 @@ class Transcriptions(Surface):
         return True
 
     def read(self, raw: bytes, headers: Mapping[str, str]) -> Any:
+        body: dict[str, Any] = {}
         try:
             form = parse_form(headers["content-type"], raw)
-            stream = form.texts.get("stream", "")  # a list if the field is repeated, which `check` rejects
-            is_stream = stream.lower() in _TRUE if isinstance(stream, str) else stream
-            return {**form.texts, "stream": is_stream, "file": [file.filename for file in form.files.values()]}
         except FormError:
             raise Refused(Code.INVALID_FORM) from None
+        for name, value in form.fields:
+            if name not in body:
+                body[name] = [value] if name.endswith(_LIST) else value
+            elif name.endswith(_LIST):
+                body[name].append(value)
+            else:  # servers differ in which of them they read
+                raise Refused(Code.INVALID_FORM)
+        if _FILE in body or len(form.files) > 1 or any(file.field != _FILE for file in form.files):
+            raise Refused(Code.INVALID_FORM)
+        if "stream" in body:
+            body["stream"] = _is_true(body["stream"])
+        return {**body, _FILE: [file.name for file in form.files]}
 
     is_salted = False
 
     def write(
         self,
-        _body: Mapping[str, Any],
+        body: Mapping[str, Any],
         raw: bytes,
         headers: Mapping[str, str],
         *,
         model: str,
         cache_salt: str | None = None,  # noqa: ARG002 - not cached
     ) -> bytes:
-        return parse_form(headers["content-type"], raw).with_text("model", model)
+        fields = [("model", model)]
+        for name, value in body.items():
+            if name not in ("model", _FILE):
+                fields += [(name, _text_of(each)) for each in (value if isinstance(value, list) else [value])]
+        try:
+            return write_form(fields, parse_form(headers["content-type"], raw).files)
+        except FormError:
+            raise Refused(Code.INVALID_FORM) from None
 
-    def passed_on(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        return {"content-type": headers["content-type"]}
+    def passed_on(self, _headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:
+        return {"content-type": content_type_of(body)}
 
     def check(self, body: Mapping[str, Any]) -> None:
         super().check(body)
-        if not body.get("file"):
-            raise Refused(Code.INVALID_REQUEST, param="file")
+        if not body.get(_FILE):
+            raise Refused(Code.INVALID_REQUEST, param=_FILE)
 
     def prose(self, path: Path) -> Path | None:
         return path if path[0] == "prompt" else None
@@ -152,6 +176,16 @@ class Translations(Transcriptions):
     family = SurfaceName.TRANSLATIONS
     paths = ("/v1/audio/translations",)
     path = "audio/translations"
+
+
+def _text_of(value: str | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _is_true(value: str) -> bool:
+    if (flag := _BOOLEANS.get(value.lower())) is None:
+        raise Refused(Code.INVALID_REQUEST, param="stream")
+    return flag
 
 
 class _TranscriptStream:

@@ -116,7 +116,7 @@ class Messages(Surface):
                 break
         return beginning
 
-    def passed_on(self, headers: Mapping[str, str]) -> dict[str, str]:
+    def passed_on(self, headers: Mapping[str, str], _body: bytes) -> dict[str, str]:
         version, betas = headers.get("anthropic-version", ""), headers.get("anthropic-beta", "").split(",")
         known = [beta for beta in map(str.strip, betas) if _BETA.fullmatch(beta)]
         return {

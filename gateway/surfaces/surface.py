@@ -178,8 +178,13 @@ class Surface(ABC):
     def beginning(self, body: Mapping[str, Any]) -> list[Any]:
         """Return the beginning of the conversation, which later turns repeat."""
 
-    def passed_on(self, _headers: Mapping[str, str]) -> Mapping[str, str] | None:
-        """Return the headers of `client_headers` that upstreams need; none of them may contain free text."""
+    def passed_on(self, _headers: Mapping[str, str], _body: bytes) -> Mapping[str, str] | None:
+        """Return the headers that upstreams need; none of them may contain free text.
+
+        Args:
+            _headers: those in `client_headers`.
+            _body: the body that is sent.
+        """
         return None
 
     def max_answer_tokens(self, body: Mapping[str, Any]) -> int:
