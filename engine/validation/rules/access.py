@@ -145,9 +145,11 @@ def check_request_fields(site: SiteUnderValidation) -> Iterator[Problem]:
         fields = [*row.allow, *row.strip, *row.refuse]
         yield from duplicates("field", [(where, name) for name in fields])
         if any("." in name for name in (*row.strip, *row.refuse)):
-            yield Problem("expected members of chat_template_kwargs under `allow` only", where=where)
+            message = "expected members of chat_template_kwargs under `allow` only, got some under `strip` or `refuse`"
+            yield Problem(message, where=where, hint="members that are not allowed are refused")
         if not fields and row.unknown is None:
-            yield Problem("expected at least one of allow, strip, refuse and unknown, got none", where=where)
+            message = "expected at least one of allow, strip, refuse and unknown, got none"
+            yield Problem(message, where=where, hint="remove the row")
 
 
 def _team(gateway: Gateway, name: str | None, tenant: str, where: str) -> Iterator[Problem]:
