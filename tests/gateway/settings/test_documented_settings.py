@@ -25,8 +25,9 @@ def settings_with(example: str, folder: Path) -> dict[str, Any]:
     settings["routes"].append({"model": "private", "pool": "chat", "prefer": "pool"})
     settings["handoff"] = {}
     shown = yaml.safe_load(example.replace("9f86...", "9f86" * 16))
-    if "release" in shown:  # the one that stands in a route
-        route["release"] = shown.pop("release")
+    for key in ("release", "tool_arguments"):  # of a route
+        if key in shown:
+            route[key] = shown.pop(key)
     return settings | shown
 
 
