@@ -11,12 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..domain.work import spend
 from .finder import Finder
 from .findings.finding import Finding
 from .findings.overlaps import resolve
 from .text.deobfuscation import views
 from .text.view import NormalizedText
 from .text.words import Words
+
+# Units of work, measured 2026-11.
+_TEXT_WORK, _VIEW_WORK = 50, 30  # a text, and a form in which it is read, however short
+_CHARACTERS_OF_UNIT = 8
 
 
 class Detector:
@@ -40,10 +45,12 @@ class Detector:
 
     def scan(self, text: str) -> tuple[list[Finding], Words | None]:
         """Return the findings, and the words of an ASCII text without own tokens, for `language.languages`."""
+        spend(_TEXT_WORK)
         found: list[Finding] = []
         seen = views(text)
         for view in reversed(seen):  # of equal findings, the deobfuscated one is kept
             in_view: list[Finding] = []
+            spend(_VIEW_WORK + len(view.text) // _CHARACTERS_OF_UNIT)
             for finder in self._finders:
                 in_view += finder.find(view, in_view)
             found += in_view if view.is_original else [_in_original(view, finding) for finding in in_view]

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from ..domain.entities import EntityType
+from ..domain.work import spend
 from .context.surroundings import TextContext
 from .context.topics import Topics, gate, may_be_spelled
 from .findings.finding import Finding
@@ -49,6 +50,12 @@ _ANYWHERE = frozenset({EntityType.MAC, EntityType.SWIFT})  # letters and digits 
 _SHORTEST_CRYPTO = 26  # letters and digits, with nothing between
 _FEWEST_UNSAID = 10  # digits in one group of a personal number without a word near it
 _DIGIT = re.compile("[0-9]")
+# Units of work, measured 2026-11.
+_MIXED_WORK = 60  # a second scan, around letters next to digits
+_TOGETHER = 32  # hits that are counted together
+_HIT_WORK = 3  # a hit that a recognizer reads
+_RUN_WORK, _GROUP_WORK = 8, 2  # a run of digits, and a group of one
+_JUDGED_RUN_WORK = 40  # a run that may be an identifier
 _BETWEEN = "\0"
 _AROUND_MIXED = 48  # characters; more than half of the longest form lies between two such places
 
@@ -110,6 +117,7 @@ class StructuredFinder:
             held = Spans(ours)
             mixed = [place for place in mixed if not held.contains(place, place + 1)]
         if mixed:
+            spend(_MIXED_WORK + len(mixed) // 2)
             mine += self._mixed.find(text, context, _windows(mixed, len(text)))[0]
         if runs:
             taken = Spans([*ours, *((f.start, f.end) for f in (*found, *mine))])
@@ -121,6 +129,7 @@ class StructuredFinder:
     def _in_runs(self, text: str, places: Sequence[int], taken: Spans, context: TextContext) -> list[Finding]:
         found: list[Finding] = []
         for whole in runs_at(text, places, taken):
+            spend(_RUN_WORK + _GROUP_WORK * len(whole.starts))
             if is_in_dump(whole, taken):
                 continue
             international = self._phones.international(whole, context)
@@ -134,6 +143,7 @@ class StructuredFinder:
         is_silent = context.has_no_word_near(run.starts[0], run.ends[-1])
         if is_silent and len(run.starts) == 1 and run.lengths[0] < _FEWEST_UNSAID:
             return []
+        spend(_JUDGED_RUN_WORK)
         numbers = [*self._numbers.find(run, context, is_silent=is_silent), *self._documents.in_own_form(run, context)]
         found = [_with_series(run.text, each) for each in numbers]
         is_card = any(each.entity_type is EntityType.CARD for each in numbers)
@@ -182,6 +192,7 @@ class _Recognizers:
         # One pass over all windows, with separators that no identifier contains.
         scanned = _BETWEEN.join([text[first:last] for first, last in windows]) if windows else text
         begins = [0, *accumulate(last + 1 - first for first, last in windows[:-1])]
+        uncounted = 0
         for end, start, pattern in self._scanner.scan(scanned):
             if windows:
                 window = bisect_left(begins, end) - 1
@@ -192,6 +203,10 @@ class _Recognizers:
             if pattern >= len(places):
                 noted[pattern - len(places)].append(start)
                 continue
+            uncounted += 1
+            if uncounted == _TOGETHER:
+                spend(_HIT_WORK * uncounted)
+                uncounted = 0
             recognizer, index = places[pattern]
             if recognizer is self._last:
                 postponed.append((start, index))

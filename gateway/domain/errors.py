@@ -29,6 +29,7 @@ class Code(StrEnum):
     FIELD_NOT_ALLOWED = "field_not_allowed"
     MEDIA_URL_NOT_ALLOWED = "media_url_not_allowed"
     TOO_DEEP = "too_deep"
+    TOO_MUCH_WORK = "too_much_work"
     BODY_TOO_LARGE = "body_too_large"
     HEAD_TOO_LARGE = "head_too_large"
     REQUEST_TIMEOUT = "request_timeout"
@@ -93,6 +94,12 @@ _ANSWERS: dict[Code, _Answer] = {
         400, _INVALID, "servers may not fetch this URL; send the content in a `data:` URL"
     ),
     Code.TOO_DEEP: _Answer(400, _INVALID, "the JSON body is nested too deeply"),
+    Code.TOO_MUCH_WORK: _Answer(
+        422,  # RFC 9110 15.5.21: the syntax is correct, and the instructions cannot be processed
+        _INVALID,
+        "the body contains more identifiers, or texts that may be identifiers, than the gateway inspects for its size; "
+        "send it in several requests",
+    ),
     Code.BODY_TOO_LARGE: _Answer(413, _INVALID, "the body is too large"),
     Code.HEAD_TOO_LARGE: _Answer(431, _INVALID, "the header fields are too large; send fewer or shorter ones"),
     Code.REQUEST_TIMEOUT: _Answer(408, _INVALID, "the request did not arrive in time; the connection is closed"),

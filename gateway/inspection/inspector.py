@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -30,10 +31,12 @@ from ..detect.names.nameless import is_nameless
 from ..detect.text.words import Words
 from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
+from ..domain.work import spend
 from ..surfaces import Surface
 from ..tokens.surrogates import is_fixed
 from .joined_texts import JoinedTexts
 from .known_names import Aliases
+from .known_values import KnownValues
 from .language_gate import counted_languages, is_language
 from .object_keys import ObjectKeys
 from .question_context import answers
@@ -46,6 +49,12 @@ _STEPS = re.compile(rf"(?s:.{{,{_LONGEST_PLAIN - 1}}} )*+")  # each to the last 
 _NAME_KEY = re.compile(r"(?i)(?:^|[_\W]|(?<=[a-z])(?=N))(?:name|surname|lastname|firstname|fullname)$")
 _NAME_VALUE = re.compile(r"[^\W\d_a-z][^\d_@/\\{}<>]{1,79}")
 _NAME_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+# Units of work, measured 2026-11.
+_LEAF_WORK = 20  # a string, a number or a key, in every pass
+_TEXT_WORK = 15  # a text, once; its scan is counted by the detector
+_TOGETHER_WORK = 12  # a text that is scanned together with others
+_FINDING_WORK = 6  # a finding
+_TOKEN_WORK = 35  # a finding that may become a token: searched for everywhere, tokenized, stored
 _MOST_KNOWN = 2_000  # different values; looking for each of them everywhere takes their number times the body's size
 _SHORTEST_CODE = 3  # digits of a number that a key may explain: a card verification code
 _MOST_LABELLED = 2_000  # different values that their keys may explain; each is read several times
@@ -92,7 +101,7 @@ class Inspector:
         self._found: dict[str, list[Finding]] = {}
         self._spoken: dict[str, frozenset[str]] = {}
         self._readings: dict[str, Words] = {}
-        self._known: dict[str, Finding] = {}
+        self._known = KnownValues()
         self._keys = ObjectKeys(finder, _NO_LEAVES)
         self._people: dict[int, list[Finding]] = {}
         self._aliases = Aliases()
@@ -107,6 +116,7 @@ class Inspector:
         """
         self.leaves = leaves = json_texts_of(body, max_depth=self._max_depth, is_cue=is_cue)
         self._body = body
+        spend(_LEAF_WORK * (len(leaves.texts) + len(leaves.numbers) + len(leaves.keys)))
         for leaf in leaves.texts:
             self._find(leaf.text)
             place = leaf.place
@@ -162,6 +172,7 @@ class Inspector:
         """Find identifiers in numbers and keys, of which a body may contain hundreds of thousands."""
         if leaves.numbers:
             numbers = dict.fromkeys(leaf.text for leaf in leaves.numbers)
+            spend(_TOGETHER_WORK * len(numbers))
             suspects = set(self.finder.suspects(numbers))
             for number in numbers:
                 if number in suspects:
@@ -169,6 +180,7 @@ class Inspector:
                 else:
                     self._found.setdefault(number, [])
         self._keys = ObjectKeys(self.finder, leaves)
+        spend(_TOGETHER_WORK * len(leaves.keys))
         self._keys.find()
 
     def _inspect_labelled(self, leaves: JsonTexts) -> None:
@@ -206,10 +218,13 @@ class Inspector:
         several = [texts for texts in messages.values() if len(texts) > 1]
         joined = [JoinedTexts.of_parts(texts, separator) for texts in several for separator in ("", " ")]
         suspects = set(self.finder.suspects(each.text for each in joined)) if joined else set()
+        by_text: dict[str, list[Finding]] = {}
         for each in joined:
             if each.text in suspects:
                 for text, found in each.parts_of(self.finder.find(each.text), is_context=True):
-                    self._add(text, found, is_known=False)
+                    by_text.setdefault(text, []).extend(found)
+        for text, found in by_text.items():
+            self._add(text, found, is_known=False)
 
     def _add(self, text: str, found: list[Finding], *, is_known: bool = True) -> None:
         """Add findings of one text.
@@ -237,6 +252,7 @@ class Inspector:
     def _find(self, text: str) -> None:
         found = self._found.get(text)
         if found is None:
+            spend(_TEXT_WORK)
             found, spoken, text_words = ([], None, None) if text in ORDINARY else self.finder.scan(text)
             self._found[text] = found
             if spoken is not None:
@@ -245,6 +261,7 @@ class Inspector:
                 self._readings[text] = text_words
             for finding in found:
                 self._remember(text, finding)
+            spend((_FINDING_WORK if len(self._known) > _MOST_KNOWN else _TOKEN_WORK) * len(found))
             if found and "\t" in text:
                 for name in _over_cells(text, found):
                     self._aliases.learn(name)
@@ -261,7 +278,7 @@ class Inspector:
 
     def _remember(self, text: str, finding: Finding) -> None:
         surface = text[finding.start : finding.end]
-        self._known.setdefault(surface, finding)
+        self._known.add(surface, finding)
         if finding.entity_type is _PERSON:
             self._aliases.learn(surface)
 
@@ -272,14 +289,10 @@ class Inspector:
                 continue
             here = {finding.start: finding for finding in before}
             more = []
-            for surface, origin in self._known.items():
-                start = text.find(surface)
-                while start >= 0:
-                    end, known = start + len(surface), here.get(start)
-                    is_new = known is None or known.end != end or known.entity_type is not origin.entity_type
-                    if is_new and _is_word(text, start, end):
-                        more.append(Finding(start, end, origin.entity_type, origin.score, origin.value, origin.rule))
-                    start = text.find(surface, start + 1)
+            for start, end, origin in self._known.find(text):
+                known = here.get(start)
+                if known is None or known.end != end or known.entity_type is not origin.entity_type:
+                    more.append(origin._replace(start=start, end=end))
             more += around_names(before, self._aliases.find(text), text)
             if more:
                 self._found[text] = resolve([*before, *more])
@@ -325,10 +338,11 @@ class Inspector:
                 _count(found, counts)
                 if leaf.document is None and not surface.is_argument(leaf.path):
                     obstacles.add(Obstacle.NUMBER)
+        files = {leaf.path[:end] for leaf in leaves.texts if leaf.wrapping for end in range(1, len(leaf.path) + 1)}
         for path, item in leaves.objects:
             if surface.is_part(path):
                 obstacle = surface.obstacle(item)
-                if obstacle is Obstacle.FILE and _is_read(path, item, leaves):
+                if obstacle is Obstacle.FILE and path in files and _is_all_there(item):
                     continue
                 if obstacle is not None:
                     obstacles.add(obstacle)
@@ -365,18 +379,10 @@ def _over_cells(text: str, findings: list[Finding]) -> Iterator[str]:
             yield text[before.start : behind.end]
 
 
-def _is_read(path: Path, part: Mapping[str, Any], leaves: JsonTexts) -> bool:
-    """Return whether a file is text that was read, and the part does not also point to another one."""
+def _is_all_there(part: Mapping[str, Any]) -> bool:
+    """Return whether the part of a file does not also point to another file."""
     inner = next((part[name] for name in ("file", "source") if isinstance(part.get(name), dict)), part)
-    return not any(inner.get(name) for name in _ELSEWHERE) and any(
-        leaf.wrapping is not None and leaf.path[: len(path)] == path for leaf in leaves.texts
-    )
-
-
-def _is_word(text: str, start: int, end: int) -> bool:
-    """Return whether this span is not a part of a longer word."""
-    before, behind = text[start - 1 : start], text[end : end + 1]
-    return not (before.isalnum() or behind.isalnum() or before == "_" or behind == "_")
+    return not any(inner.get(name) for name in _ELSEWHERE)
 
 
 def _has_long_run(text: str) -> bool:
@@ -390,9 +396,14 @@ def _has_encoded(text: str, findings: list[Finding]) -> bool:
     """Return whether the text contains a run that may be encoded, outside of all findings."""
     for match in _ENCODED.finditer(text):
         start, end = match.span()
-        if not any(finding.start <= start and end <= finding.end for finding in findings):
+        place = bisect_right(findings, start, key=_start_of) - 1
+        if place < 0 or findings[place].end < end:
             return True
     return False
+
+
+def _start_of(finding: Finding) -> int:
+    return finding.start
 
 
 def _without(text: str, findings: list[Finding]) -> str:

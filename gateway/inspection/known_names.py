@@ -22,29 +22,43 @@ All this holds for one request, or one named conversation. This module is pure.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
+from operator import attrgetter, methodcaller
 
 from ..detect.edm.forms.common_words import DETERMINERS, is_common
-from ..detect.edm.forms.exact_forms import listed_forms, text_forms, without_marks
-from ..detect.edm.forms.keys import initial_classes, listed_keys, text_keys
+from ..detect.edm.forms.keys import initial_classes, text_keys
 from ..detect.edm.forms.spelling import is_arabic
-from ..detect.edm.forms.stems import stems
 from ..detect.edm.index.people import JOINTS
 from ..detect.findings.finding import Finding
 from ..detect.names.cues import PARTICLES, TITLES
 from ..detect.names.given_names import is_given_name
 from ..detect.names.non_names import is_common_word
 from ..domain.entities import EntityType
+from ..domain.work import spend
+from .known_values import is_search_faster, is_word
+from .name_part import LONGEST_ENDING, SHORTEST, NamePart, WordForms, is_cyrillic
 
 RULE = "NAME_PART"
 
 _PART = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_SHORTEST = 3  # letters; shorter parts of a name are initials and particles
 _SHORTEST_SOUND = 6  # letters of a part that is known by its sound alone in another script
 _SHORTEST_LOWER = 6  # letters of a part that is known in lower case by its stem
-_LONGEST_ENDING = 4  # letters by which two cases of a name differ at its end
+_WORD = re.compile(r"\w+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_APOSTROPHES = ("'", "’")
+_BETWEEN_PARTS = (" ", "-", ", ", "\u00a0")
+_TWO_INITIALS = re.compile(r"(?=([^\W\d_]\. ?[^\W\d_]\.))")
+_start_of = methodcaller("start")
+_order_of = attrgetter("order")
+# Units of work, measured 2026-11.
+_PLACE_WORK = 2  # a place where a beginning of a name was found
+_FOUND_WORK = 5  # a finding
+_PART_WORK = 10  # spellings of a part
+_KEYS_WORK = 60  # keys of a word in Arabic script
+_LONG_WORD = 16  # characters; a longer word costs a unit for each of so many
+_CHARACTERS_OF_UNIT = 25  # of a text whose words are looked up
 _LATIN_WORD = re.compile(r"(?<![^\W_])[A-ZÀ-ÞŁŚŻŹĆ][a-zß-ÿąćęłńóśźż'’-]{2,}")
 _CYRILLIC_WORD = re.compile(r"(?<![^\W_])[\u0400-\u042f][\u0430-\u052f-]{2,}")
 _CYRILLIC = re.compile("[\u0400-\u052f]")
@@ -62,91 +76,19 @@ _DIGRAPHS = {"х": frozenset("k"), "ц": frozenset("tk")}
 _NO_PARTS = PARTICLES | TITLES | JOINTS
 
 
-@dataclass(slots=True)
-class _Part:
-    """One word of a name."""
-
-    word: str
-    """In lower case."""
-    letters: set[str] = field(default_factory=set)
-    """First letters of the other parts of the names that contain it."""
-    forms: frozenset[str] = frozenset()
-    """Keys of the name as a listed name; computed on first use."""
-    own_forms: frozenset[str] = frozenset()
-    """Keys of the name as a word of a text; computed on first use."""
-    keys: frozenset[str] = frozenset()
-    """Likewise."""
-    beginnings: frozenset[str] = frozenset()
-    """Likewise."""
-    is_ordinary: bool | None = None
-
-    def spellings(self) -> frozenset[str]:
-        """Common prefixes of all its inflected forms, as written and without marks, in all letter cases."""
-        if not self.beginnings:
-            self.beginnings = frozenset(self._spellings())
-        return self.beginnings
-
-    def _spellings(self) -> Iterator[str]:
-        if is_arabic(self.word):
-            plain = self.word.removeprefix("ال") if len(self.word) > 4 else self.word
-            yield plain[: max(_SHORTEST, len(plain) - _LONGEST_ENDING)]
-            return
-        every = {self.word, self.word.replace("ss", "ß"), self.word.replace("'", "’")}  # case folding has made ss of ß
-        every |= {self.word.replace("е", "ё")} if _is_cyrillic(self.word) else without_marks(self.word)
-        shortest = _SHORTEST - (len(self.word) == _SHORTEST and _is_cyrillic(self.word))
-        for each in every:
-            prefix = each[: max(shortest, len(each) - _LONGEST_ENDING)]
-            yield from (prefix, prefix.capitalize(), prefix.title(), prefix.upper())
-
-    def is_common(self) -> bool:
-        """Return whether a word also has another meaning than a name."""
-        if self.is_ordinary is None:
-            self.is_ordinary = is_common(self.word)
-        return self.is_ordinary
-
-    def is_case(self, word: str) -> bool:
-        """Return whether a word is this one, in this case or another."""
-        if word == self.word:
-            return True
-        if is_arabic(word):
-            return self.word in stems(word)
-        if _is_cyrillic(word) and _is_cyrillic(self.word):
-            forms = text_forms(word)
-            return not (text_forms(self.word) | listed_forms(self.word)).isdisjoint(forms)
-        if not self.forms:
-            self.forms = listed_forms(self.word)
-        if not self.forms.isdisjoint(text_forms(word)):
-            return True
-        if not self.own_forms:
-            self.own_forms = text_forms(self.word)
-        return not self.own_forms.isdisjoint(listed_forms(word))
-
-    def is_transliteration(self, word: str) -> bool:
-        """Return whether a word of another script is this one."""
-        if abs(len(word) - len(self.word)) > _LONGEST_ENDING or _classes(word[0]).isdisjoint(_classes(self.word[0])):
-            return False
-        if not self.forms:
-            self.forms = listed_forms(self.word)
-        if not self.forms.isdisjoint(text_forms(word)):
-            return True
-        if min(len(word), len(self.word)) < _SHORTEST_SOUND:
-            return False
-        keys = listed_keys(self.word, is_arabic_name=False, is_given=False)
-        return not set(keys).isdisjoint(text_keys(word, has_arabic_names=False))
-
-    def arabic_keys(self) -> frozenset[str]:
-        """Return the keys of a name in Arabic script."""
-        if not self.keys:
-            self.keys = frozenset(listed_keys(self.word, is_arabic_name=True, is_given=False))
-        return self.keys
-
-
 class Aliases:
-    """Names that are known, and where else they stand."""
+    """Known names, and their other forms in a text.
+
+    For few names, a text is searched for each of them. For many names, each word of the text is looked up.
+    """
 
     def __init__(self) -> None:
-        self._parts: dict[str, _Part] = {}
+        self._parts: dict[str, NamePart] = {}
         self._initials: set[str] = set()
+        self._long_initials: set[str] = set()
+        """Those whose capitals are several letters, such as those of a sharp s."""
+        self._index = _Index()
+        self._words: dict[str, WordForms] = {}
 
     def __bool__(self) -> bool:
         return bool(self._parts)
@@ -154,80 +96,183 @@ class Aliases:
     def learn(self, name: str) -> None:
         """Add a person's name as written in a text."""
         every = _PART.findall(name)
-        words = [word for word in every if len(word) >= _SHORTEST and word.casefold() not in _NO_PARTS]
-        if len(every) > 1 and every[0].istitle() and every[0].casefold() in PARTICLES and len(every[0]) >= _SHORTEST:
+        spend(len(every))
+        words = [word for word in every if len(word) >= SHORTEST and word.casefold() not in _NO_PARTS]
+        if len(every) > 1 and every[0].istitle() and every[0].casefold() in PARTICLES and len(every[0]) >= SHORTEST:
             words.insert(0, every[0])  # Ben means "son of" only within a name
         known = [word for word in words if word[0].isupper() or _may_be_known(word)]
         for word in known:
-            part = self._parts.setdefault(word.casefold(), _Part(word.casefold()))
-            part.letters.update(other[0].upper() for other in every if other != word)
+            folded = word.casefold()
+            part = self._parts.get(folded)
+            if part is None:
+                part = self._parts[folded] = NamePart(folded, len(self._parts))
+            part.letters.update([other[0].upper() for other in every if other != word])
         if len(words) == len(known) == 2:
             first, second = (word[0].upper() for word in words)
-            self._initials.update((f"{first}.{second}.", f"{first}. {second}."))
+            initials = (f"{first}.{second}.", f"{first}. {second}.")
+            (self._initials if len(first + second) == len(words) else self._long_initials).update(initials)
 
-    def find(self, text: str) -> list[Finding]:
-        """Return the findings of known names and parts of them; adjacent parts are one finding."""
+    def find(self, text: str, *, is_search_wanted: bool | None = None) -> list[Finding]:
+        """Return the findings of known names and parts of them; adjacent parts are one finding.
+
+        Args:
+            is_search_wanted: True searches for each name, False looks up each word; None chooses the faster way.
+        """
         if not self._parts:
             return []
-        found: dict[tuple[int, int], _Part] = {}
-        for part in self._parts.values():
-            for start, end in self._cases(text, part):
-                if (start, end) not in found or text[start:end].casefold() == part.word:
-                    found[start, end] = part
-        if not text.isascii() or any(not part.word.isascii() for part in self._parts.values()):
+        index = self._index
+        index.add(self._parts)
+        if is_search_wanted is None:
+            is_search_wanted = is_search_faster(index.spellings, len(text))
+        found: dict[tuple[int, int], NamePart] = {}
+        for start, end, part in self._searched(text) if is_search_wanted else self._looked_up(text):
+            if (start, end) not in found or text[start:end].casefold() == part.word:
+                found[start, end] = part
+        if not text.isascii() or index.has_marks:
             for start, end, part in self._of_another_script(text):
                 found.setdefault((start, end), part)
-        return [*self._joined(text, found), *self._bare_initials(text)]
+        return [*self._joined(text, found), *self._bare_initials(text, is_search_wanted=is_search_wanted)]
 
-    def _cases(self, text: str, part: _Part) -> Iterator[tuple[int, int]]:
-        is_joined = is_arabic(part.word)  # to articles and prepositions
-        for spelling in part.spellings():
-            place = text.find(spelling)
-            while place >= 0:
-                if is_joined or not _is_word(text[place - 1 : place]):
-                    word = _word_at(text, place)
-                    if word and part.is_case(text[slice(*word)].casefold()) and _is_name_here(text, *word, part):
-                        yield word
-                place = text.find(spelling, place + 1)
+    def _word(self, word: str) -> WordForms:
+        forms = self._words.get(word)
+        if forms is None:
+            forms = self._words[word] = WordForms(word)
+        return forms
 
-    def _of_another_script(self, text: str) -> Iterator[tuple[int, int, _Part]]:
-        has_cyrillic = not text.isascii() and _CYRILLIC.search(text) is not None
-        if any(is_arabic(part.word) for part in self._parts.values()):
-            yield from self._of_arabic(text)
-        for pattern, is_cyrillic in ((_CYRILLIC_WORD, True), (_LATIN_WORD, False)):
-            parts = [p for p in self._parts.values() if not is_arabic(p.word) and _is_cyrillic(p.word) != is_cyrillic]
-            if not parts or (is_cyrillic and not has_cyrillic):
+    def _searched(self, text: str) -> Iterator[tuple[int, int, NamePart]]:
+        """Yield the forms of every part, searching for one part after the other."""
+        for part in self._parts.values():
+            is_joined = part.forms.is_arabic  # to articles and prepositions
+            for spelling in part.spellings():
+                place = text.find(spelling)
+                while place >= 0:
+                    spend(_PLACE_WORK)
+                    if is_joined or not is_word(text[place - 1 : place]):
+                        word = _word_at(text, place)
+                        if (
+                            word
+                            and part.is_case(self._word(text[slice(*word)].casefold()))
+                            and _is_name_here(text, *word, part)
+                        ):
+                            yield *word, part
+                    place = text.find(spelling, place + 1)
+
+    def _looked_up(self, text: str) -> Iterator[tuple[int, int, NamePart]]:
+        """Yield the same, looking up one word of the text after the other; parts in the order in which they came."""
+        index = self._index
+        shortest, lengths, beginnings = index.shortest, index.lengths, index.beginnings
+        spend(len(text) // _CHARACTERS_OF_UNIT)
+        matching: dict[str, Sequence[NamePart]] = {}
+        for place in map(_start_of, _WORD.finditer(text)):
+            if text[place : place + shortest] not in beginnings:
                 continue
+            spend(_PLACE_WORK)
+            word = _word_at(text, place)
+            if word is None:
+                continue
+            raw = text[slice(*word)]
+            # Beginnings consist of letters and apostrophes, so that none of them is longer than such a word.
+            is_whole = text[word[1] : word[1] + 1] not in _APOSTROPHES
+            parts = matching.get(raw) if is_whole else None
+            if parts is None:
+                spend(len(lengths) // 2)
+                some = {part for length in lengths for part in index.get(text[place : place + length])}
+                spend(len(some))
+                forms = self._word(raw.casefold())
+                parts = [part for part in sorted(some, key=_order_of) if part.is_case(forms)]
+                if is_whole:
+                    matching[raw] = parts
+            for part in parts:
+                if _is_name_here(text, *word, part):
+                    yield *word, part
+        if index.has_arabic and not text.isascii():
+            yield from self._looked_up_arabic(text)
+
+    def _looked_up_arabic(self, text: str) -> Iterator[tuple[int, int, NamePart]]:
+        for run in _LETTERS.finditer(text):
+            word = _word_at(text, run.start())
+            if word is None:
+                continue
+            raw = text[slice(*word)]
+            forms = self._word(raw.casefold())
+            if not forms.is_arabic:
+                continue
+            spend(_PLACE_WORK)
+            some = {part for stem in forms.stems if (part := self._parts.get(stem)) is not None}
+            for part in sorted(some, key=_order_of):
+                if part.forms.is_arabic and any(spelling in raw for spelling in part.spellings()):
+                    yield *word, part
+
+    def _of_another_script(self, text: str) -> Iterator[tuple[int, int, NamePart]]:
+        has_cyrillic = not text.isascii() and _CYRILLIC.search(text) is not None
+        index = self._index
+        if index.has_arabic:
+            yield from self._of_arabic(text)
+        for pattern, is_cyrillic_word in ((_CYRILLIC_WORD, True), (_LATIN_WORD, False)):
+            by_class = index.latin if is_cyrillic_word else index.cyrillic
+            if not by_class.parts or (is_cyrillic_word and not has_cyrillic):
+                continue
+            transliterated: dict[str, NamePart | None] = {}
             for match in pattern.finditer(text):
                 word = match.group().casefold()
-                if is_common_word(word):
-                    continue
-                for part in parts:
-                    if part.is_transliteration(word):
-                        yield *match.span(), part
-                        break
+                if word not in transliterated:
+                    spend(_PLACE_WORK)
+                    is_known = not is_common_word(word)
+                    transliterated[word] = self._transliterated(word, by_class) if is_known else None
+                part = transliterated[word]
+                if part is not None:
+                    yield *match.span(), part
 
-    def _of_arabic(self, text: str) -> Iterator[tuple[int, int, _Part]]:
+    def _transliterated(self, word: str, by_class: _ByClass) -> NamePart | None:
+        """Return the first part that is this word of another script."""
+        classes = _classes(word[0])
+        if classes.isdisjoint(by_class.classes):
+            return None
+        forms = self._word(word)
+        by_form, by_sound = by_class.by_form(), by_class.by_sound()
+        some = {part for key in forms.in_text for part in by_form.get(key, ())}
+        if len(word) >= _SHORTEST_SOUND:
+            sounding = {part for key in forms.sounds for part in by_sound.get(key, ())}
+            some.update([part for part in sounding if len(part.word) >= _SHORTEST_SOUND])
+        spend(len(some))
+        for part in sorted(some, key=_order_of):
+            if abs(len(word) - len(part.word)) <= LONGEST_ENDING and not classes.isdisjoint(_classes(part.word[0])):
+                return part
+        return None
+
+    def _of_arabic(self, text: str) -> Iterator[tuple[int, int, NamePart]]:
         """Yield names known in Arabic script that a text contains in Latin letters."""
-        parts = [part for part in self._parts.values() if is_arabic(part.word)]
+        keys_of: dict[str, Collection[str]] = {}
+        by_key = self._index.arabic_keys(self._parts.values())
         for match in _LATIN_WORD.finditer(text):
-            keys = () if is_common_word(match.group().casefold()) else text_keys(match.group())
-            yield from ((*match.span(), part) for part in parts if not part.arabic_keys().isdisjoint(keys))
+            word = match.group()
+            if word not in keys_of:
+                spend(_KEYS_WORK)
+                keys_of[word] = () if is_common_word(word.casefold()) else text_keys(word)
+            parts = {part for key in keys_of[word] for part in by_key.get(key, ())}
+            yield from ((*match.span(), part) for part in sorted(parts, key=_order_of))
 
-    def _joined(self, text: str, found: dict[tuple[int, int], _Part]) -> Iterator[Finding]:
+    def _joined(self, text: str, found: dict[tuple[int, int], NamePart]) -> Iterator[Finding]:
         """Yield one finding for parts separated by a space, a comma or a hyphen, including adjacent initials."""
         spans = sorted(found)
-        while spans:
-            start, end = spans.pop(0)
-            parts = [found[start, end]]
-            while spans and (spans[0][0] < end or text[end : spans[0][0]] in (" ", "-", ", ", "\u00a0")):
-                following = found[spans[0]]
-                if spans[0][0] >= end:
+        place = 0
+        while place < len(spans):
+            spend(_FOUND_WORK)
+            start, end = spans[place]
+            place += 1
+            parts = {found[start, end]: None}
+            last = found[start, end]
+            while place < len(spans) and (spans[place][0] < end or text[end : spans[place][0]] in _BETWEEN_PARTS):
+                first, following_end = spans[place]
+                following = found[first, following_end]
+                if first >= end:
                     if following in parts:
                         break
-                    parts.append(following)
-                end = max(end, spans.pop(0)[1])
-            letters = parts[0].letters | parts[-1].letters
+                    parts[following] = None
+                    last = following
+                end = max(end, following_end)
+                place += 1
+            letters = next(iter(parts)).letters | last.letters
             before = _INITIALS_BEFORE.search(text, max(0, start - 8), start)
             if before is not None and _is_initial_of(before[1][0], letters):
                 start = before.start()
@@ -236,15 +281,116 @@ class Aliases:
                 end = behind.end()
             yield Finding(start, end, EntityType.PERSON, 0.5, " ".join(part.word for part in parts), RULE)
 
-    def _bare_initials(self, text: str) -> Iterator[Finding]:
-        for initials in self._initials:
-            place = text.find(initials)
-            while place >= 0:
-                end = place + len(initials)
-                is_own = not text[place - 1 : place].isalnum() and not text[end : end + 1].isalnum()
-                if is_own and initials.replace(" ", "").lower() not in _ABBREVIATIONS:
-                    yield Finding(place, end, EntityType.PERSON, 0.5, initials.replace(" ", "").casefold(), RULE)
-                place = text.find(initials, end)
+    def _bare_initials(self, text: str, *, is_search_wanted: bool) -> Iterator[Finding]:
+        if is_search_wanted:
+            for initials in (*self._initials, *self._long_initials):
+                yield from self._initials_at(text, initials)
+            return
+        for match in _TWO_INITIALS.finditer(text):
+            if match[1] in self._initials:
+                yield from self._initials_at(text, match[1], match.start(), match.end(1))
+        for initials in self._long_initials:
+            yield from self._initials_at(text, initials)
+
+    @staticmethod
+    def _initials_at(text: str, initials: str, first: int = 0, last: int | None = None) -> Iterator[Finding]:
+        """Yield the initials that are not a part of a word, from `first` to `last`."""
+        place = text.find(initials, first, last)
+        while place >= 0:
+            end = place + len(initials)
+            is_own = not text[place - 1 : place].isalnum() and not text[end : end + 1].isalnum()
+            if is_own and initials.replace(" ", "").lower() not in _ABBREVIATIONS:
+                spend(_FOUND_WORK)
+                yield Finding(place, end, EntityType.PERSON, 0.5, initials.replace(" ", "").casefold(), RULE)
+            place = text.find(initials, end, last)
+
+
+class _ByClass:
+    """Parts of one script, by forms and sounds, which are computed when they are first needed."""
+
+    def __init__(self) -> None:
+        self.parts: list[NamePart] = []
+        self.classes: set[str] = set()
+        """Classes of their first letters in other scripts."""
+        self._by_form: dict[str, list[NamePart]] = {}
+        self._by_sound: dict[str, list[NamePart]] = {}
+        self._formed = self._sounded = 0
+
+    def add(self, part: NamePart) -> None:
+        """Add a part."""
+        self.parts.append(part)
+        self.classes |= _classes(part.word[0])
+
+    def by_form(self) -> Mapping[str, Sequence[NamePart]]:
+        """Return the parts by their forms."""
+        for part in self.parts[self._formed :]:
+            for key in part.forms.listed:
+                self._by_form.setdefault(key, []).append(part)
+        self._formed = len(self.parts)
+        return self._by_form
+
+    def by_sound(self) -> Mapping[str, Sequence[NamePart]]:
+        """Return the parts by their sounds."""
+        for part in self.parts[self._sounded :]:
+            for key in part.forms.listed_sounds:
+                self._by_sound.setdefault(key, []).append(part)
+        self._sounded = len(self.parts)
+        return self._by_sound
+
+
+class _Index:
+    """Parts by their beginnings, and by the classes of their first letters in other scripts."""
+
+    def __init__(self) -> None:
+        self.spellings = 0
+        """Number of beginnings of all parts."""
+        self.shortest = 1 << 30
+        """Characters of the shortest beginning."""
+        self.lengths: list[int] = []
+        self.beginnings: set[str] = set()
+        """Beginnings of this shortest length of all beginnings."""
+        self.has_arabic = self.has_marks = False
+        """`has_marks`: a part contains other characters than ASCII."""
+        self.latin = _ByClass()
+        """Parts that are neither Arabic nor Cyrillic."""
+        self.cyrillic = _ByClass()
+        self._by_beginning: dict[str, list[NamePart]] = {}
+        self._parts = 0
+        self._by_arabic_key: dict[str, list[NamePart]] = {}
+        self._with_arabic_keys = 0
+
+    def add(self, parts: Mapping[str, NamePart]) -> None:
+        """Add the parts that came after those of the last call."""
+        if len(parts) == self._parts:
+            return
+        for part in islice(parts.values(), self._parts, None):
+            spend(_PART_WORK)
+            spellings = part.spellings()
+            self.spellings += len(spellings)
+            self.has_marks = self.has_marks or not part.word.isascii()
+            if part.forms.is_arabic:
+                self.has_arabic = True
+                continue
+            for spelling in spellings:
+                self._by_beginning.setdefault(spelling, []).append(part)
+            (self.cyrillic if part.forms.is_cyrillic else self.latin).add(part)
+        self._parts = len(parts)
+        self.lengths = sorted({len(spelling) for spelling in self._by_beginning})
+        self.shortest = self.lengths[0] if self.lengths else 1
+        self.beginnings = {spelling[: self.shortest] for spelling in self._by_beginning}
+
+    def get(self, beginning: str) -> Sequence[NamePart]:
+        """Return the parts with this beginning."""
+        return self._by_beginning.get(beginning, ())
+
+    def arabic_keys(self, parts: Collection[NamePart]) -> Mapping[str, Sequence[NamePart]]:
+        """Return the Arabic parts by their keys in Latin letters."""
+        for part in islice(parts, self._with_arabic_keys, None):
+            if part.forms.is_arabic:
+                for key in part.forms.arabic_keys:
+                    self._by_arabic_key.setdefault(key, []).append(part)
+        self._with_arabic_keys = len(parts)
+        return self._by_arabic_key
 
 
 def _may_be_known(word: str) -> bool:
@@ -255,7 +401,7 @@ def _may_be_known(word: str) -> bool:
 def _is_initial_of(letter: str, letters: set[str]) -> bool:
     if letter.upper() in letters or not letters:
         return bool(letters)
-    return any(_is_cyrillic(each) != _is_cyrillic(letter) and _classes(each) & _classes(letter) for each in letters)
+    return any(is_cyrillic(each) != is_cyrillic(letter) and _classes(each) & _classes(letter) for each in letters)
 
 
 @cache
@@ -270,18 +416,16 @@ def _word_at(text: str, place: int) -> tuple[int, int] | None:
     while start > 0 and text[start - 1].isalpha():
         start -= 1
     match = _PART.match(text, start)
-    if match is None or _is_word(text[start - 1 : start]) or _is_word(text[match.end() : match.end() + 1]):
+    if (length := (place if match is None else match.end()) - start) > _LONG_WORD:
+        spend(length // _LONG_WORD)
+    if match is None or is_word(text[start - 1 : start]) or is_word(text[match.end() : match.end() + 1]):
         return None
     end = match.end()
     cut = max(match.group().find("'"), match.group().find("’"))
-    return (start, start + cut) if cut >= _SHORTEST and end - start - cut <= _LONGEST_ENDING + 1 else (start, end)
+    return (start, start + cut) if cut >= SHORTEST and end - start - cut <= LONGEST_ENDING + 1 else (start, end)
 
 
-def _is_word(character: str) -> bool:
-    return character.isalnum() or character == "_"
-
-
-def _is_name_here(text: str, start: int, end: int, part: _Part) -> bool:
+def _is_name_here(text: str, start: int, end: int, part: NamePart) -> bool:
     """Return False if the word is more likely a word of the language than a name."""
     word = text[start:end].casefold()
     if is_arabic(word):
@@ -293,7 +437,3 @@ def _is_name_here(text: str, start: int, end: int, part: _Part) -> bool:
         return not part.is_common()
     is_first = _SENTENCE_START.search(text, max(0, start - 6), start) is not None
     return not is_first or not (is_common_word(part.word) or is_common_word(word))
-
-
-def _is_cyrillic(word: str) -> bool:
-    return "\u0400" <= word[:1] <= "\u052f"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from ..body.json_texts import JsonTexts
 from ..body.key_labels import words_of_key
@@ -23,6 +23,7 @@ from ..detect.labels import labelled, readings
 from ..detect.numbers.digit_runs import SEPARATORS
 from ..tokens.search import find_tokens
 from .known_names import Aliases
+from .known_values import KnownValues
 
 # A word for phones changes how rows of digits are read, wherever in a text it is, so they are read by themselves.
 _ROW = re.compile(rf"(?<![0-9])(?:[0-9]+{SEPARATORS}{{1,3}}){{3}}[0-9]")
@@ -57,7 +58,7 @@ class ObjectKeys:
         for key, labels in leaves.labelled_keys if suspects else ():
             self._add(key, labelled(finder, key, labels, suspects))
 
-    def spread(self, known: Mapping[str, Finding], aliases: Aliases) -> None:
+    def spread(self, known: KnownValues, aliases: Aliases) -> None:
         """Find values and people that are known from elsewhere."""
         if not self._words:
             return
@@ -67,7 +68,10 @@ class ObjectKeys:
             starts.append(length)
             length += len(words) + 1
         text = "\n".join(self._words.values())
-        found = [*aliases.find(text), *_known_in(text, known)]
+        found = [
+            *aliases.find(text),
+            *(origin._replace(start=start, end=end) for start, end, origin in known.find(text)),
+        ]
         for finding in found:
             self._add(keys[bisect_right(starts, finding.start) - 1], [finding])
 
@@ -75,17 +79,6 @@ class ObjectKeys:
         before = self.found.get(key, [])
         if more := [finding for finding in found if finding not in before]:
             self.found[key] = [*before, *more]
-
-
-def _known_in(text: str, known: Mapping[str, Finding]) -> Iterable[Finding]:
-    for surface, origin in known.items():
-        start = text.find(surface)
-        while start >= 0:
-            end = start + len(surface)
-            if not (text[start - 1 : start].isalnum() or text[end : end + 1].isalnum()):
-                yield origin._replace(start=start, end=end)
-                break
-            start = text.find(surface, start + 1)
 
 
 def _words(key: str) -> str:

@@ -23,6 +23,7 @@ from ..body.json_texts import TooDeep
 from ..body.media_references import find_media_problem, media_urls_of
 from ..detect.clean_text_cache import CachedFinder, Finder
 from ..domain.errors import Code, Refused
+from ..domain.work import Work, WorkStopped, budget_of
 from ..exchange.admitted import Admitted
 from ..exchange.inspected import Inspected
 from ..exchange.planned import Planned
@@ -47,6 +48,9 @@ from ..tokens.keys import TokenKeys
 from ..upstream.server_choice import State
 from .escalation import Escalation
 
+_INLINE_UNITS = 50_000
+"""Work that is done in the event loop, where it delays other requests: about 50 ms. More is done in a thread."""
+
 
 class Planner:
     """Plans requests under one set of settings.
@@ -70,6 +74,7 @@ class Planner:
         escalation: Escalation | None = None,
     ) -> None:
         self._max_depth = settings.limits.max_depth
+        self._work_per_mib = settings.limits.max_work_per_mib
         self._secrets = [(HmacKey(each.conversation), each.version) for each in (keys, *keys.older)]
         self._finder = CachedFinder(finder)
         self._metrics = metrics
@@ -183,17 +188,16 @@ class Planner:
         """Return the request with its findings and the decision of policy.
 
         Raises:
-            Refused: its body is nested deeper than `limits.max_depth`.
+            Refused: its body is nested deeper than `limits.max_depth`, or its deadline passed.
         """
         request = admitted.request
         inspector = Inspector(self._finder, request.surface, max_depth=self._max_depth)
         try:
-            if request.is_large:
-                inspection = await asyncio.to_thread(inspector.inspect, admitted.body)
-            else:
-                inspection = inspector.inspect(admitted.body)
+            inspector, inspection = await self._inspection_of(admitted, inspector)
         except TooDeep:
             raise Refused(Code.TOO_DEEP) from None
+        except WorkStopped:
+            return Inspected(admitted, None, Permit(Verdict.BLOCK, (Reason.WORK_EXCEEDED.value,)), inspector)
         except Exception as error:  # noqa: BLE001 - after any failure of the detector, the request stays on-prem
             log.event("detector failed", level=40, error=error, request_id=request.request_id)
             return Inspected(admitted, None, Permit(Verdict.STAY, (Reason.DETECTOR_FAILED.value,)), inspector)
@@ -205,6 +209,38 @@ class Planner:
         for (entity_type, _), count in inspection.found.items():
             self._metrics.findings.add(str(entity_type), by=count)
         return inspected
+
+    async def _inspection_of(self, admitted: Admitted, inspector: Inspector) -> tuple[Inspector, Inspection]:
+        """Inspect a body: a small one here, a large one or one that takes long in a thread.
+
+        Raises:
+            WorkStopped: the inspection exceeds the budget of this body.
+            Refused: the deadline passed.
+        """
+        request = admitted.request
+        budget = budget_of(len(request.raw_body), units_per_mib=self._work_per_mib)
+        if not request.is_large:
+            work = Work(limit=min(budget, _INLINE_UNITS))
+            try:
+                with work.current():
+                    return inspector, inspector.inspect(admitted.body)
+            except WorkStopped:
+                if work.limit == budget:
+                    raise
+            inspector = Inspector(self._finder, request.surface, max_depth=self._max_depth)
+        work = Work(limit=budget)
+
+        def inspect() -> Inspection:
+            with work.current():
+                return inspector.inspect(admitted.body)
+
+        try:
+            async with asyncio.timeout_at(request.deadline_s):
+                return inspector, await asyncio.to_thread(inspect)
+        except TimeoutError:
+            raise Refused(Code.DEADLINE_EXCEEDED) from None
+        finally:
+            work.cancel()  # the thread continues after a timeout or a client that left
 
     async def _run_model_finders(self, inspected: Inspected, inspection: Inspection) -> Inspected:
         request = inspected.admitted.request
@@ -258,6 +294,8 @@ class Planner:
 def refusal_of(planned: Planned) -> Refused:
     """The refusal of a request that no upstream may serve."""
     permit = planned.inspected.permit
+    if Reason.WORK_EXCEEDED.value in permit.reasons:
+        return Refused(Code.TOO_MUCH_WORK)
     if permit.verdict is Verdict.BLOCK:
         return Refused(Code.POLICY_BLOCKED, reasons=permit.reasons)
     if planned.is_too_expensive:

@@ -55,6 +55,7 @@ class Reason(StrEnum):
     CLEAN = "clean"
     # After the policy decision:
     DETECTOR_FAILED = "detector-failed"
+    WORK_EXCEEDED = "work-exceeded"
     OUTGOING_SCAN = "outgoing-scan"
     VAULT_FAILED = "vault-failed"
 

@@ -7,7 +7,7 @@ restore(tokenized, issued) == text        # for any text: tests/gateway/tokens/t
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
@@ -81,7 +81,8 @@ def _comes_back(replaced: Replaced) -> bool:
 def _spans(
     text: str, findings: Sequence[Finding], regions: Sequence[tuple[int, int]], masked: Collection[Finding]
 ) -> list[_Span]:
-    spans: list[_Span] = [(f.start, f.end, f.entity_type, f.value, f in masked) for f in findings]
+    to_mask = frozenset(masked)
+    spans: list[_Span] = [(f.start, f.end, f.entity_type, f.value, f in to_mask) for f in findings]
     if "_" in text:
         spans += [(f.start, f.end, Mark.TEXT, text[f.start : f.end], False) for f in find_literals(text)]
     ends = sorted(span[0] for span in spans)
@@ -94,7 +95,8 @@ def _spans(
         start, end, _, _, is_masked = span
         is_link = False
         # The first region that ends after the span's start, and later ones that begin before its end.
-        for first, last in regions[bisect_right(regions, span[0], key=_end_of) :]:
+        for place in range(bisect_right(regions, span[0], key=_end_of), len(regions)):
+            first, last = regions[place]
             if first >= span[1]:
                 break
             start, end, is_link = min(start, first), max(end, last), True
@@ -124,8 +126,17 @@ def _with_host(text: str, span: _Span, starts: Sequence[int]) -> _Span:
 
 def _identifiers(text: str, start: int, end: int, findings: Sequence[Finding]) -> list[str]:
     """Return the findings in a span that becomes one token, as written and normalized."""
-    inside = [each for each in findings if each.start < end and start < each.end]
+    first, last = bisect_right(findings, start, key=_last_of), bisect_left(findings, end, key=_first_of)
+    inside = findings[first:last]
     return [value for each in inside for value in (each.value, text[each.start : each.end])]
+
+
+def _first_of(finding: Finding) -> int:
+    return finding.start
+
+
+def _last_of(finding: Finding) -> int:
+    return finding.end
 
 
 def _end_of(region: tuple[int, int]) -> int:

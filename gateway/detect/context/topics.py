@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ...domain.work import spend
 from ..text.scanner import Pattern, Scanner
 
 _NEAR_BEFORE, _NEAR_AFTER = 64, 40  # characters in which a word counts: about ten words before, six after
@@ -40,6 +41,7 @@ _ANSWER = re.compile(
     r"[?？؟][\s\"'»”)*_]{1,4}(?:[\[(][^\]\n)]{1,20}[\])] ?)?[-–—*>]?(?: ?[\w.-]{1,16}(?: [\w.-]{1,16})?: ?)?"
     r"(?P<said>[^\n?:;？؟]{0,28})\Z"
 )
+_WORDS_WORK = 60  # units of work: reads the words before a number
 _LONGEST_ANSWER = 88  # characters up to the number, with who gives it
 FARTHEST_BEFORE, FARTHEST_AFTER = max(_NEAR_BEFORE, _LONGEST_ANSWER), _NEAR_AFTER
 """Characters from a place beyond which nothing is read."""
@@ -170,6 +172,7 @@ class Topics:
         return self._read_before(asked, len(asked))
 
     def _read_before(self, text: str, start: int) -> WordsBefore:
+        spend(_WORDS_WORK)
         first = max(0, start - _NEAR_BEFORE)
         if first and text[first - 1].isalnum() and (half := _WORD.match(text, first, start)):
             first = half.end()  # omit a word that the window cuts

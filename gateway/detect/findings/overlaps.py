@@ -6,7 +6,7 @@ findings = resolve([Finding(4, 26, EntityType.IBAN, 1.0, "DE89370400440532013000
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator, Sequence
 
 from ...domain.entities import EntityType
@@ -22,6 +22,28 @@ def resolve(findings: Iterable[Finding]) -> list[Finding]:
     Returns:
         Sorted by start. Deterministic: the same findings in any order give the same result.
     """
+    kept: list[Finding] = []
+    for group in _overlapping(findings):
+        kept += group if len(group) == 1 else _resolved(group)
+    return kept
+
+
+def _overlapping(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
+    """Yield groups of findings by start; findings of different groups do not overlap."""
+    group: list[Finding] = []
+    end = 0
+    for finding in sorted(findings, key=_start_of):
+        if group and finding.start >= end:
+            yield group
+            group = []
+            end = 0
+        group.append(finding)
+        end = max(end, finding.end)
+    if group:
+        yield group
+
+
+def _resolved(findings: Sequence[Finding]) -> list[Finding]:
     ranked = sorted(findings, key=lambda f: (f.start - f.end, -f.score, _RANK[f.entity_type], f.start, f.rule))
     taken: list[tuple[int, int]] = []  # spans of the kept findings, sorted; none overlap
     kept: list[Finding] = []
@@ -68,7 +90,8 @@ def around_names(standing: Iterable[Finding], weaker: Iterable[Finding], text: s
     """
     names = [each for each in standing if each.entity_type is EntityType.PERSON and " " in text[each.start : each.end]]
     for weak in weaker:
-        cut = [name for name in names if name.start < weak.end and weak.start < name.end]
+        first = bisect_right(names, weak.start, key=_end_of)
+        cut = names[first : bisect_left(names, weak.end, first, key=_start_of)]
         is_within = len(cut) == 1 and cut[0].start <= weak.start and weak.end <= cut[0].end
         is_around = len(cut) == 1 and weak.start <= cut[0].start and cut[0].end <= weak.end
         is_joined = is_around and "," in text[weak.start : cut[0].start] + text[cut[0].end : weak.end]
@@ -98,6 +121,10 @@ def _gaps(standing: Sequence[Finding], lost: Finding) -> Iterator[tuple[int, int
             start = each.end
     if start < lost.end:
         yield start, lost.end
+
+
+def _end_of(finding: Finding) -> int:
+    return finding.end
 
 
 def _start_of(finding: Finding) -> int:

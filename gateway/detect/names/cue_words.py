@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from ...domain.work import spend
 from ..text.words import Words
 from .clues import Clue
 from .cues import CUES, SAINTS, SURNAMES, Cue, Place
@@ -34,6 +35,7 @@ _SPOKEN_TO = re.compile(
     r"|obrigad[oa]),? \Z",
     re.IGNORECASE,
 )
+_CUE_WORK, _NAME_WORK = 3, 20  # units of work: a cue, and a name next to one
 _LONGEST_CALL = 20  # characters
 _CALL_END = re.compile(r"[!?.,](?![\w])")
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\u00a0]?\Z")
@@ -50,12 +52,15 @@ def by_cue(text_words: Words, clues: Sequence[Clue]) -> Iterator[tuple[str, Name
     for end, phrase in clues:
         for cue in CUES.get(phrase, ()):
             hits.append((end - len(phrase) + 1 if cue.place is given else end - 1, len(hits), cue))
+    spend(_CUE_WORK * len(hits))
     hits.sort()
     for at, (_, _, cue) in zip(text_words.characters([hit[0] for hit in hits]), hits, strict=True):
         rule, look = _LOOKS[cue.place]
         name = look(text_words.text, at, cue)
-        if name is not None and not is_company(text_words.text, name.end):
-            yield rule, name
+        if name is not None:
+            spend(_NAME_WORK)
+            if not is_company(text_words.text, name.end):
+                yield rule, name
 
 
 def _titled(text: str, at: int, cue: Cue) -> Name | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...domain.entities import EntityType
+from ...domain.work import spend
 from ..context.table_rows import rows_of
 from ..findings.finding import Finding
 from .cues import FIELDS, OTHER_FIELDS, PARTICLES, WEAK_FIELDS
@@ -13,6 +14,7 @@ from .given_names import GIVEN_WORDS
 from .non_names import is_common_word
 from .shape import Name, is_company, is_lower, name_at
 
+_SIGN_WORK = 4  # units of work: a sign that may end a label
 _LONGEST_LABEL = 40  # characters
 _LONGEST_SIDE = 200  # characters of a line on either side of its tab; a longer line is not a label with its value
 _MOST_LABEL_WORDS = 4
@@ -76,6 +78,7 @@ def in_fields(text: str) -> Iterator[tuple[str, Name]]:
 
 def speakers(text: str) -> Iterator[tuple[str, Name]]:
     """Yield the speakers of a transcript: "[10:17] Anna: yes", "Anna Nordmann (sales): yes"."""
+    spend(text.count("\n"))
     for start in _lines(text):
         if text.find(":", start, start + _LONGEST_SPEAKER) < 0:
             continue
@@ -112,6 +115,7 @@ def _signs(text: str) -> list[int]:
         while place >= 0:
             places.append(place)
             place = text.find(sign, place + 1)
+    spend(_SIGN_WORK * len(places))
     return places
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ...domain.entities import EntityType
+from ...domain.work import spend
 from ..context.surroundings import TextContext
 from ..context.topics import FARTHEST_AFTER, FARTHEST_BEFORE, Topics
 from ..findings.finding import Finding
@@ -29,6 +30,7 @@ from .numeric_tables import LONGEST_SAMPLE, are_most, is_within_row, without_cha
 
 _SCORE_OWN_WORD, _SCORE_WORD, _SCORE_SHAPE, _SCORE_ALONE = 1.0, 0.97, 0.95, 0.9
 _NEVER_ORDERED = frozenset({EntityType.CARD, EntityType.ACCOUNT})  # also after "order": the harm is too great
+_JUDGED_WORK = 20  # units of work: schemes of some groups
 _FEWEST_OF_CARD = 15  # digits; parcels and goods have 12 to 14, hardly a card does today
 _FEWEST_OF_NO_AMOUNT = 13  # digits; a thousand thousand millions are not a balance
 # "INV-2024-44051401359", a part of a UUID: a word with a digit before a hyphen makes the whole a code.
@@ -223,6 +225,7 @@ class NumberFinder:
         is_silent: bool,
         is_odd: bool = False,
     ) -> Iterator[Finding]:
+        spend(_JUDGED_WORK)
         start, end = run.starts[first], run.ends[last]
         lengths, gaps = tuple(run.lengths[first : last + 1]), tuple(run.gaps[first:last])
         if gaps:

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...domain.entities import EntityType
+from ...domain.work import spend
 from ..context.surroundings import TextContext
 from ..context.table_lines import are_in_column
 from ..context.topics import FARTHEST_AFTER, FARTHEST_BEFORE, Topics
@@ -27,6 +28,7 @@ from .numbering_plan import PhonePlan
 
 _SCORE_INTERNATIONAL, _SCORE_NATIONAL, _SCORE_WORD = 0.75, 0.5, 0.45
 _FEWEST, _MOST = 7, 15  # digits; ITU-T E.164, 6.1
+_NUMBER_WORK = 35  # units of work: some groups as a phone number
 _FEWEST_BY_WORD = 6
 _MOST_BESIDE = 8  # groups of a row that can contain a number next to others, as people group theirs
 _MOST_LISTED = 15  # groups of a row that may hold several numbers with trunk prefixes, three of France's five groups
@@ -191,6 +193,7 @@ class PhoneFinder:
     def _number(
         self, run: DigitRun, first: int, last: int, total: int, context: TextContext, *, has_plus: bool, is_apart: bool
     ) -> tuple[str, float, str] | None:
+        spend(_NUMBER_WORK)
         digits = run.digits(first, last)
         if has_plus:
             if total < _FEWEST or not self._plan.is_assigned(digits):

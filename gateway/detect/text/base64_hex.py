@@ -14,6 +14,7 @@ import re
 import string
 from collections.abc import Sequence
 
+from ...domain.work import spend
 from .scanner import Pattern, Scanner
 from .view import Edit
 
@@ -30,6 +31,7 @@ _HEX = re.compile(
     rf"(?<![0-9A-Za-z])(?:0x)?((?:[0-9A-Fa-f]{{2}}){{{_SHORTEST // 2},{_LONGEST // 2}}}"
     rf"|[0-9A-Fa-f]{{2}}(?:[ :][0-9A-Fa-f]{{2}}){{{_SHORTEST // 2 - 1},{_LONGEST // 2}}})(?![0-9A-Za-z])"
 )
+_RUN_WORK = 4  # units of work of a run that is decoded
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff]")
 
@@ -99,6 +101,7 @@ def decoded_runs(text: str, places: Sequence[int]) -> list[Edit]:
     Args:
         places: where runs may begin, sorted.
     """
+    spend(_RUN_WORK * len(places))
     runs: list[Edit] = []
     done = [0] * len(_FORMS)
     for place in places:

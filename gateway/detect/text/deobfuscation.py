@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from ...domain.work import spend
 from . import base64_hex as encoded
 from .escapes import UNDOINGS
 from .scanner import Scanner
@@ -68,12 +69,16 @@ _ODDS = re.compile(f"{_ODD.pattern}+")
 _MARKS = re.compile(r"[\u0334-\u0338\u20d0-\u20f0]+|(?<=[0-9@.+])[\u0300-\u036f]+")
 
 
+_ODD_WORK = 2  # units of work of a run of odd characters
+
+
 def plain(view: NormalizedText) -> NormalizedText:
     """Return `view` with characters that recognizers support."""
     text = view.text
     if text.isascii() or _ODD.search(text) is None:
         return view
-    one_for_one = _ODDS.sub(_same_length, text)
+    one_for_one, count = _ODDS.subn(_same_length, text)
+    spend(_ODD_WORK * count)
     edits = [
         (match.start(), match.end(), _PLAIN.get(match.group(), ""))
         for pattern in (_ODD, _MARKS)

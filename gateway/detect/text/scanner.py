@@ -17,7 +17,10 @@ from typing import Any
 
 import hyperscan
 
+from ...domain.work import spend
 from .compiled_patterns import compiled
+
+_FREE = 16  # units of work that are not counted, because most texts are short
 
 Hit = tuple[int, int, int]
 """End, start, and index of the pattern; one hit for each character at which a match of the pattern can end."""
@@ -64,6 +67,8 @@ class Scanner:
         except AttributeError:
             scratch = self._scratches.scratch = hyperscan.Scratch(self._database)
         self._database.scan(data, _note, context=hits, scratch=scratch)
+        if (units := (len(hits) >> 1) + (len(data) >> 7)) > _FREE:
+            spend(units)
         return hits
 
 

@@ -18,12 +18,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 
+from ...domain.work import spend
 from ...tokens.search import find_tokens
 from .words import Words, words_of
 
 _WORDS = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)  # without the spaces and marks around them
 
 _END = itemgetter(1)
+_EDIT_WORK = 3  # units of work of an edit, with the search for it
 
 APART = f"\n{'~' * 96}\n"
 """Between texts that are read as one: wider than any rule looks around for words."""
@@ -93,6 +95,7 @@ class NormalizedText:
         Args:
             edits: sorted, none overlapping, each of at least one character of this view.
         """
+        spend(_EDIT_WORK * len(edits))
         pieces: list[str] = []
         places: list[int] = []
         spans: list[tuple[int, int, bool]] = []
@@ -130,6 +133,7 @@ class NormalizedText:
     def decoded(self, pieces: Sequence[Edit]) -> NormalizedText:
         """A view of nothing but these pieces, so far apart that none says anything of another; every character stands
         for its whole piece."""
+        spend(_EDIT_WORK * len(pieces))
         places, length = [], 0
         for _, _, plain in pieces:
             places.append(length)

@@ -21,6 +21,9 @@ class Limits(SettingsModel):
     268,435,456, the largest value of the two limits above: guess, 2026-11."""
     max_depth: Annotated[int, Field(ge=8, le=200)] = 64
     """Maximum depth of JSON nesting; the same as in corp-llm-gateway (read 2026-11)."""
+    max_work_per_mib: Annotated[int, Field(ge=10_000, le=100_000_000)] = 900_000
+    """Maximum work of the inspection for each MiB of a request body; smaller bodies have that of 1 MiB. A unit is about
+    a microsecond of one core (measured 2026-11). A request that exceeds it is rejected with `too_much_work`."""
     max_event_bytes: Annotated[int, Field(ge=1024, le=1 << 26)] = 1 << 20
     """Maximum size of one server-sent event of an upstream in bytes."""
     max_answer_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 32 << 20

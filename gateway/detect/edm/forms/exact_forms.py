@@ -259,9 +259,10 @@ def _declined(
     name: str, table: dict[str, tuple[frozenset[str], frozenset[str]]], *, is_slavic: bool
 ) -> tuple[str, str]:
     """Return the stem and declension of a nominative."""
-    if _ADJECTIVE.search(name):
-        ending = max((each for each in table["s"][0] if name.endswith(each)), key=len)
-        return name[: -len(ending)], "s"
+    if "s" in table and _ADJECTIVE.search(name):
+        # A name in two scripts may have the ending of the other one.
+        ending = max((each for each in table["s"][0] if name.endswith(each)), key=len, default="")
+        return name[: len(name) - len(ending)], "s"
     if is_slavic or name.endswith(("a", "o")):
         for declension, (nominatives, _) in table.items():
             ending = max((each for each in nominatives if name.endswith(each)), key=len, default="")
