@@ -4,6 +4,8 @@
     python -m bench.gateway --only nginx,sovctl        some contenders; --quick: one short round
     python -m bench.gateway --profile 2k3              CPU profile of sovctl, by module and function
     python -m bench.gateway --instructions 2k3         instructions per request of sovctl
+    python -m bench.gateway --turns                    conversations of sovctl: cost of each turn
+    python -m bench.gateway --turn-instructions agent  instructions of the first and of the last turn
     python -m bench.gateway --soak 1000000             memory over many requests; resumes after an interruption
 
 All contenders use the same local upstream in one run on one machine, with one worker each. The processes of a contender
@@ -29,7 +31,8 @@ from typing import Any
 
 from bench.contenders import debian
 from bench.contenders.start import CONTENDERS, Contender, Place
-from bench.traffic import bars, instructions, machine, network, soak, stages
+from bench.traffic import bars, instructions, machine, network, soak, stages, turns
+from bench.traffic.conversations import KINDS
 from bench.traffic.held import events_held_back
 from bench.traffic.process import Running, free_port, started, wait_for_port
 from bench.traffic.prompts import SHAPES, Shape
@@ -190,6 +193,23 @@ def measure(bench: Bench, names: list[str]) -> dict[str, Any]:
     return {"rows": [asdict(row) for row in rows], "round_trip": tried, "two_workers": two_workers}
 
 
+def _turns(bench: Bench) -> list[dict[str, Any]]:
+    """Measure the turns of conversations."""
+    costs = turns.measure(
+        bench.folder, gateway_cores=bench.gateway_cores, client_cores=bench.client_cores, rounds=bench.rounds
+    )
+    return [{**asdict(each), "ratio": each.ratio} for each in costs]
+
+
+def _only_turns(bench: Bench, output: Path, *, is_checked: bool) -> int:
+    """Measure the turns of conversations, and nothing else."""
+    found = _turns(bench)
+    judged = bars.judge_turns(found)
+    write_atomic(output, json.dumps({"turns": found, "bars": [asdict(bar) for bar in judged]}, indent=2) + "\n")
+    missed = bars.show_bars(judged)
+    return int(is_checked and missed)
+
+
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description="Measure the gateway and its peers.")
@@ -198,6 +218,8 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="one round of two seconds; too short for a bar")
     parser.add_argument("--profile", choices=sorted(SHAPES), help="where our time goes under this load")
     parser.add_argument("--instructions", choices=sorted(SHAPES), help="how many a request of ours takes")
+    parser.add_argument("--turns", action="store_true", help="the turns of conversations of ours only")
+    parser.add_argument("--turn-instructions", choices=sorted(KINDS), help="how many the first and last turn take")
     parser.add_argument("--soak", type=int, metavar="REQUESTS", help="memory over so many requests")
     parser.add_argument("--output", type=Path, default=Path("build/bench/gateway.json"))
     options = parser.parse_args()
@@ -207,8 +229,10 @@ def main() -> int:
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         parser.error("expected at least two cores: one for the gateway, one for its clients")
-    debian.make("nginx", "wrk")
-    if not (options.profile or options.instructions or options.soak):
+    is_only_turns = options.turns or options.turn_instructions
+    if not is_only_turns:
+        debian.make("nginx", "wrk")
+    if not (is_only_turns or options.profile or options.instructions or options.soak):
         for environment in {each for name in names for each in CONTENDERS[name].environments}:
             environment.make()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # exit normally, so that child processes are stopped
@@ -221,9 +245,15 @@ def main() -> int:
         bench = Bench(Path(folder).absolute(), rounds, seconds, {cores[0]}, set(cores[1:]))
         if options.instructions:
             return instructions.run(SHAPES[options.instructions], bench.folder, cores, options.output.parent)
+        if options.turn_instructions:
+            return instructions.run_turns(KINDS[options.turn_instructions], bench.folder, cores, options.output.parent)
+        if options.turns:
+            return _only_turns(bench, options.output.with_name("gateway-turns.json"), is_checked=options.check)
         if options.profile:
             return stages.run(SHAPES[options.profile], bench.folder, cores, options.output.parent)
         result = measure(bench, names)
+        if "sovctl" in names:
+            result["turns"] = _turns(bench)
     result |= {
         "rounds": rounds,
         "seconds": seconds,

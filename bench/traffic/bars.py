@@ -6,10 +6,12 @@ estimate for the reference machine is printed, from the times of other programs 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
+
+from .conversations import KINDS, TURNS
 
 Rows = dict[tuple[str, str, int, int], dict[str, Any]]
 
@@ -36,6 +38,7 @@ class Bar:
         return self.got is not None and (self.got >= self.bar if self.is_least else self.got <= self.bar)
 
 
+_TURNS = 1.5  # a turn that repeats nine others / the first turn (issue 15)
 _THERE_MS = {"asgi-json": 0.097, "shield": 5.9, "litellm": 25.9}
 """CPU ms per request of other programs on the reference machine: 2 KB/3, 16 connections, two shared cores, Python 3.11,
 measured 2026-11 (LLM-Shield-Proxy 5.3 to 6.5). Kernel work dominates in a pass-through proxy, and user code in a
@@ -117,7 +120,14 @@ def judge(result: dict[str, Any]) -> list[Bar]:
         there = (got * slowdown if is_least else got / slowdown) if is_machines and got and slowdown else None
         found.append(Bar(name, got, bar, is_least, there))
     held = result["round_trip"].get("sovctl", {}).get("held_back")
-    return [*found, Bar("events of 40 withheld that cannot be part of a token", held, 0, False)]
+    found.append(Bar("events of 40 withheld that cannot be part of a token", held, 0, False))
+    return [*found, *judge_turns(result.get("turns", []))]
+
+
+def judge_turns(turns: Sequence[Mapping[str, Any]]) -> list[Bar]:
+    """Compare the cost of the last turn of each kind of conversation with the first."""
+    ratios = {each["kind"]: each["ratio"] for each in turns}
+    return [Bar(f"times turn 1, CPU ms of turn {TURNS}, {kind}", ratios.get(kind), _TURNS, False) for kind in KINDS]
 
 
 def show(result: dict[str, Any]) -> bool:
@@ -134,6 +144,11 @@ def show(result: dict[str, Any]) -> bool:
     if ratios := slowdowns(_rows(result)):
         shown = ", ".join(f"{name} {ratio:.2f}" for name, ratio in ratios.items())
         print(f"reference: estimate for the reference machine; CPU time here / CPU time there: {shown}; their median")
+    return show_bars(found)
+
+
+def show_bars(found: Sequence[Bar]) -> bool:
+    """Print targets; return whether one is missed."""
     for bar in found:
         got = "not measured" if bar.got is None else f"{bar.got:.4g}"
         there = "" if bar.there is None else f"; reference {bar.there:.4g}"

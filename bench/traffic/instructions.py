@@ -1,6 +1,7 @@
 """Counts the instructions of sovctl's gateway per request, independent of the load of the machine.
 
     python -m bench.gateway --instructions 2k3
+    python -m bench.gateway --turn-instructions chat      of the first and of the last turn of a conversation
 
 The gateway runs under valgrind's callgrind, which counts the instructions of all its threads, without the kernel.
 Counting starts after warm-up requests. Results repeat within 0.5 %. The instructions by C function are written to
@@ -15,23 +16,102 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.contenders import debian
 from bench.contenders.ours import write_config
-from bench.traffic.process import free_port, started, wait_for_port
+from bench.traffic.conversations import TURNS, Conversation, Kind
+from bench.traffic.process import Running, free_port, started, wait_for_port
 from bench.traffic.prompts import Shape, body
+from bench.traffic.turns import Clients
 from bench.traffic.wrk import Target
 
 _CONNECTIONS = 16
 _WARM, _COUNTED = 6, 5
 """Requests of each connection."""
+_CONVERSATIONS = 32
 _TOTAL = re.compile(r"^(?:summary|totals): (\d+)", re.MULTILINE)
 _START_TIMEOUT_S = 600.0  # the start is about 20 times slower under valgrind
 
 
 def run(shape: Shape, folder: Path, cores: list[int], output: Path) -> int:
     """Print the instructions per request of this shape."""
+    with _counted_gateway(folder, cores) as (target, counter):
+        asyncio.run(_ask(target, shape, first=0, each=_WARM))
+        with counter.counting():
+            asyncio.run(_ask(target, shape, first=_WARM * _CONNECTIONS, each=_COUNTED))
+    shutil.copy(counter.file, output / "gateway.callgrind")
+    print(
+        f"{shape.name}: {counter.totals()[-1] / (_COUNTED * _CONNECTIONS) / 1e6:.2f} million instructions per request"
+    )
+    return 0
+
+
+def run_turns(kind: Kind, folder: Path, cores: list[int], output: Path) -> int:
+    """Print the instructions of a request in the first and in the last turn of conversations of this kind."""
+    conversations = [Conversation(kind, number) for number in range(_CONNECTIONS, _CONNECTIONS + _CONVERSATIONS)]
+
+    async def turns(some: list[Conversation], number: int) -> None:
+        async with Clients(target) as clients:
+            for _ in range(number):
+                await clients.turn(some)
+
+    with _counted_gateway(folder, cores) as (target, counter):
+        asyncio.run(turns([Conversation(kind, number) for number in range(_CONNECTIONS)], TURNS))
+        with counter.counting():
+            asyncio.run(turns(conversations, 1))
+        counter.dump()
+        asyncio.run(turns(conversations, TURNS - 2))
+        with counter.counting():
+            asyncio.run(turns(conversations, 1))
+    shutil.copy(counter.file, output / "gateway-turns.callgrind")
+    first, last = (total / _CONVERSATIONS / 1e6 for total in counter.totals())
+    print(
+        f"{kind.name}: {first:.2f} million instructions in turn 1, {last:.2f} in turn {TURNS}: {last / first:.2f} times"
+    )
+    return 0
+
+
+class _Counter:
+    """Counts the instructions of one gateway.
+
+    Args:
+        file: of the last part; `dump` ends a part, whose file has a number at its end.
+    """
+
+    def __init__(self, gateway: Running, file: Path, environment: dict[str, str]) -> None:
+        self.file = file
+        self._gateway = gateway
+        self._environment = environment
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Count the instructions within this context."""
+        self._control("-i", "on")
+        yield
+        self._control("-i", "off")
+
+    def dump(self) -> None:
+        """Begin to count at zero again."""
+        self._control("-d")
+
+    def totals(self) -> list[int]:
+        """Return the instructions of every part, in order; the gateway must have ended."""
+        # A part at the end of the process may be empty, or the only one.
+        files = [*sorted(self.file.parent.glob(f"{self.file.name}.*")), self.file]
+        counts = [sum(int(each) for each in _TOTAL.findall(file.read_text(errors="replace"))[-1:]) for file in files]
+        return [count for count in counts if count]
+
+    def _control(self, *words: str) -> None:
+        switch = [_control(), *words, *map(str, self._gateway.pids())]
+        subprocess.run(switch, check=True, capture_output=True, env={**os.environ, **self._environment})
+
+
+@contextmanager
+def _counted_gateway(folder: Path, cores: list[int]) -> Iterator[tuple[Target, _Counter]]:
+    """Start a gateway under callgrind, and its upstream."""
     debian.make("valgrind")
     upstream_port, counted = free_port(), folder / "callgrind"
     environment = {**debian.libraries(), "PYTHONHASHSEED": "0"}  # fixed order of sets
@@ -44,16 +124,7 @@ def run(shape: Shape, folder: Path, cores: list[int], output: Path) -> int:
         command = [*valgrind, f"--callgrind-out-file={counted}", *serve]
         with started(command, cores=set(cores), log=folder / "log", env=environment) as gateway:
             wait_for_port(gateway, target.port, timeout_s=_START_TIMEOUT_S)
-            asyncio.run(_ask(target, shape, first=0, each=_WARM))
-            for state in ("on", "off"):
-                switch = [_control(), "-i", state, *map(str, gateway.pids())]
-                subprocess.run(switch, check=True, capture_output=True, env={**os.environ, **environment})
-                if state == "on":
-                    asyncio.run(_ask(target, shape, first=_WARM * _CONNECTIONS, each=_COUNTED))
-    total = sum(int(each) for each in _TOTAL.findall(counted.read_text(errors="replace"))[-1:])
-    shutil.copy(counted, output / "gateway.callgrind")
-    print(f"{shape.name}: {total / (_COUNTED * _CONNECTIONS) / 1e6:.2f} million instructions per request")
-    return 0
+            yield target, _Counter(gateway, counted, environment)
 
 
 def _control() -> str:

@@ -108,6 +108,11 @@ _SUMMARY = "the transfer from {iban} is confirmed to {mail} and by phone on {pho
 _SYSTEM = "You answer for the customer service of a bank. Repeat the summary first, then advise in plain words."
 
 
+def sentences() -> list[str]:
+    """Return the sentences of prompts; none contains an identifier."""
+    return _SENTENCES
+
+
 def specimens() -> dict[str, list[str]]:
     """Return the values of the slots; for e-mail addresses the part after the number."""
     dice = random.Random(3)  # the same in every run

@@ -2,7 +2,7 @@
 
     python -m bench.traffic.upstream PORT
 
-It answers chat completions with the text between `Summary:` and `END.` of the prompt, padded to the size in the
+It answers chat completions with the last text between `Summary:` and `END.` of the prompt, padded to the size in the
 prompt's `Scenario:`. The answer is one body, or the given number of events, each in a separate write. With a gap of 0,
 each event waits for a `GET /tick`. `GET /last` returns the last request body. Bodies are not parsed as JSON.
 """
@@ -74,7 +74,7 @@ class _Connection(asyncio.Protocol):
             self._transport.write(_NO_SCENARIO)
             return
         size, chunks, gap_ms = asked
-        echo = _ECHO.search(body)
+        echo = _ECHO.search(body, max(0, body.rfind(b"Summary: ")))
         content = answer_text(orjson.loads(b'"' + echo.group(1) + b'"') if echo else "no summary", size)
         if chunks:
             self._stream(content, chunks, gap_ms)

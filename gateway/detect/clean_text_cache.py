@@ -1,9 +1,10 @@
 """Cache of texts without findings, so that system prompts and earlier turns of a chat are scanned once.
 
 The cache holds a digest, keyed per process, of each text without findings, and the languages of that text. It holds
-neither texts nor findings. It is valid because the same detector gives the same findings.
+neither texts nor findings. It is valid because the same detector gives the same findings. Texts with findings are
+remembered in `findings_memory`, by tenant.
 
-    finder = CachedFinder(detector)
+    finder = CachedFinder(detector, memory).of("retail")      # the last part only with a memory of findings
     finder.find(text)           # as the detector would
     finder.scan(text)           # the same, and what is known of its languages and words
     finder.languages(text)      # as `detect.language` would
@@ -22,6 +23,7 @@ from itertools import accumulate
 from typing import Protocol
 
 from .findings.finding import Finding
+from .findings_memory import FindingsMemory, TenantFindings
 from .language.language import languages, languages_of
 from .text.view import APART
 from .text.words import Words
@@ -90,15 +92,27 @@ class CleanTextCache:
 
 
 class CachedFinder:
-    """A finder that remembers where another one found nothing.
+    """A finder that remembers where another one found nothing, and with a memory also what it found.
 
     Args:
         finder: deterministic; a changed one needs another memory.
+        memory: findings in texts of tenants; used by the finders that `of` returns.
     """
 
-    def __init__(self, finder: Finder) -> None:
+    def __init__(self, finder: Finder, memory: FindingsMemory | None = None) -> None:
         self._finder = finder
         self._clean = CleanTextCache()
+        self._memory = memory
+        self._known: TenantFindings | None = None
+
+    def of(self, tenant: str) -> CachedFinder:
+        """Return this finder for one request of a tenant; the memory of findings is that tenant's."""
+        if self._memory is None:
+            return self
+        mine = object.__new__(CachedFinder)
+        mine._finder, mine._clean, mine._memory = self._finder, self._clean, self._memory
+        mine._known = self._memory.of(tenant)
+        return mine
 
     @property
     def rule_names(self) -> Sequence[str]:
@@ -114,17 +128,28 @@ class CachedFinder:
         return self.scan(text)[0]
 
     def scan(self, text: str) -> tuple[list[Finding], frozenset[str] | None, Words | None]:
-        """Return the findings, the languages of a clean text if cached, and the words of a text that was scanned.
+        """Return the findings, the languages of the text if they are known, and its words if it was scanned.
+
+        The languages of a text with findings are those of its other words.
 
         Raises:
             Exception: as `find`.
         """
         if text in self._clean:
             return [], self._clean.spoken(text), None
+        if self._known is not None and (known := self._known.get(text)) is not None:
+            return *known, None
         found, text_words = self._finder.scan(text)
         if not found:
             self._clean.add(text)
+        elif self._known is not None:
+            self._known.put(text, found)
         return found, None, text_words
+
+    def add_languages(self, text: str, spoken: frozenset[str]) -> None:
+        """Remember the languages of a text whose findings `scan` has returned."""
+        if self._known is not None:
+            self._known.add_languages(text, spoken)
 
     def are_clean(self, texts: Iterable[str]) -> bool:
         """Return whether none of these texts contains a finding; False if this is unknown.
@@ -137,7 +162,7 @@ class CachedFinder:
     def suspects(self, texts: Iterable[str]) -> list[str]:
         """Return the texts that may contain a finding, without duplicates. The other texts contain none.
 
-        Those that are not known are read as one, because much of a scan costs the same for a line and for a page. They
+        Those that are unknown are read as one, because much of a scan costs the same for a line and for a page. They
         stand farther apart than any rule looks, so that none of them hides what is in another.
 
         Raises:
@@ -145,6 +170,9 @@ class CachedFinder:
         """
         unknown = [text for text in dict.fromkeys(texts) if text not in self._clean]
         suspects: list[str] = []
+        if (known := self._known) is not None:
+            suspects = [text for text in unknown if text in known]
+            unknown = [text for text in unknown if text not in known] if suspects else unknown
         for first in range(0, len(unknown), _MOST_TOGETHER):
             together = unknown[first : first + _MOST_TOGETHER]
             held = _holders(together, self._finder.scan(APART.join(together))[0])

@@ -99,6 +99,7 @@ class Inspector:
         self._body: Mapping[str, Any] = {}
         self._max_depth = max_depth
         self._found: dict[str, list[Finding]] = {}
+        self._scanned: dict[str, list[Finding]] = {}
         self._spoken: dict[str, frozenset[str]] = {}
         self._readings: dict[str, Words] = {}
         self._known = KnownValues()
@@ -254,7 +255,7 @@ class Inspector:
         if found is None:
             spend(_TEXT_WORK)
             found, spoken, text_words = ([], None, None) if text in ORDINARY else self.finder.scan(text)
-            self._found[text] = found
+            self._found[text] = self._scanned[text] = found
             if spoken is not None:
                 self._spoken[text] = spoken
             if text_words is not None:
@@ -362,8 +363,15 @@ class Inspector:
 
     def _languages(self, text: str, found: list[Finding]) -> frozenset[str]:
         """Return the languages of a text without its findings, because names and addresses have no language."""
+        is_as_scanned = found and found is self._scanned.get(text)
+        if is_as_scanned and (spoken := self._spoken.get(text)) is not None:
+            return spoken
         text_words = self._readings.get(text)
-        return languages(_without(text, found)) if text_words is None else languages_of(text_words.outside(found))
+        spoken = languages(_without(text, found)) if text_words is None else languages_of(text_words.outside(found))
+        if is_as_scanned:
+            self._spoken[text] = spoken
+            self.finder.add_languages(text, spoken)
+        return spoken
 
 
 def _count(findings: Iterable[Finding], counts: dict[tuple[EntityType, str], int]) -> None:

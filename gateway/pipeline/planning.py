@@ -22,6 +22,7 @@ from ..access.principal import Principal
 from ..body.json_texts import TooDeep
 from ..body.media_references import find_media_problem, media_urls_of
 from ..detect.clean_text_cache import CachedFinder, Finder
+from ..detect.findings_memory import FindingsMemory
 from ..domain.errors import Code, Refused
 from ..domain.work import Work, WorkStopped, budget_of
 from ..exchange.admitted import Admitted
@@ -76,7 +77,9 @@ class Planner:
         self._max_depth = settings.limits.max_depth
         self._work_per_mib = settings.limits.max_work_per_mib
         self._secrets = [(HmacKey(each.conversation), each.version) for each in (keys, *keys.older)]
-        self._finder = CachedFinder(finder)
+        self.memory = _findings_memory(settings)
+        """Findings in earlier requests under these settings; None without a memory."""
+        self._finder = CachedFinder(finder, self.memory)
         self._metrics = metrics
         self._state = state
         self._checks = checks
@@ -191,7 +194,8 @@ class Planner:
             Refused: its body is nested deeper than `limits.max_depth`, or its deadline passed.
         """
         request = admitted.request
-        inspector = Inspector(self._finder, request.surface, max_depth=self._max_depth)
+        finder = self._finder.of(request.principal.tenant)
+        inspector = Inspector(finder, request.surface, max_depth=self._max_depth)
         try:
             inspector, inspection = await self._inspection_of(admitted, inspector)
         except TooDeep:
@@ -227,7 +231,7 @@ class Planner:
             except WorkStopped:
                 if work.limit == budget:
                     raise
-            inspector = Inspector(self._finder, request.surface, max_depth=self._max_depth)
+            inspector = Inspector(inspector.finder, request.surface, max_depth=self._max_depth)
         work = Work(limit=budget)
 
         def inspect() -> Inspection:
@@ -289,6 +293,12 @@ class Planner:
         if route.shadow is not None and upstreams:
             shadow = shadow_of(complexity_of(request.raw_body, body, demand), route.shadow, upstreams)
         return Planned(inspected, request, demand, upstreams, reasons, is_too_expensive, shadow)
+
+
+def _findings_memory(settings: GatewaySettings) -> FindingsMemory | None:
+    """Return an empty memory; it is valid for these settings, and for as long as the vault keeps a conversation."""
+    max_bytes = settings.limits.max_remembered_bytes
+    return FindingsMemory(max_bytes=max_bytes, max_age_s=settings.vault.ttl_s) if max_bytes else None
 
 
 def refusal_of(planned: Planned) -> Refused:

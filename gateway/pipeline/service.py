@@ -25,6 +25,7 @@ from ..access.assertion import PrincipalSigner
 from ..access.principal import Principal
 from ..audit.audit_log import AuditLog
 from ..detect.clean_text_cache import Finder
+from ..detect.findings_memory import FindingsMemory
 from ..domain.errors import Code, Refused
 from ..exchange.planned import Planned
 from ..exchange.request import Request
@@ -212,6 +213,11 @@ class RequestHandler:
         reasons = (*planned.reasons, code.value)
         await self._audit.request(planned, conversation=request.conversations[0], reasons=reasons, upstream=None)
         raise _over_budget(self._listed_hits.retry_after_s(principal.subject, now_s=now_s) or 1)
+
+    @property
+    def findings_memory(self) -> FindingsMemory | None:
+        """Findings in earlier requests under these settings; None without a memory."""
+        return self._planner.memory
 
     @property
     def failing(self) -> dict[str, str]:

@@ -54,6 +54,7 @@ from ..telemetry.tracing import Tracing
 from ..tokens.keys import load_token_keys
 from ..upstream import Upstream
 from ..vault import Vault, load_keks, open_vault
+from .findings_expiry import forget_findings
 from .reload import InForce, Reloader
 
 _CHECK_ERASURES_EVERY_S = 1.0  # one index lookup; an operator who erases waits for it
@@ -204,6 +205,8 @@ class Components:
         stack.push_async_callback(context.service.close)
         stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
         stack.callback(asyncio.create_task(_record_erasures(vault, audit), name="vault erasures").cancel)
+        forget = forget_findings(vault, lambda: context.service.findings_memory, self._metrics)
+        stack.callback(asyncio.create_task(forget, name="forgetting of findings").cancel)
         if self._config is not None:
             await stack.enter_async_context(self._reloading(self._config, opened, context))
         if settings.admin is not None:

@@ -13,7 +13,7 @@ from ..storage.store_timeout import store_stall_timeout
 from ..tokens.conversation import Conversation
 from .commit_queue import CommitQueue
 from .conversation_cache import ConversationCache
-from .database.erasures import Erasure
+from .database.erasures import Erasure, Progress
 from .database.store import Store
 from .encryption.blind_index import BlindIndex
 from .encryption.keks import Kek
@@ -185,6 +185,14 @@ class Vault:
     async def is_recorded(self, erasure: Erasure) -> bool:
         """Return whether the ledger contains the erasure."""
         return await self._store.erasures.is_recorded(erasure.id)
+
+    async def erasure_progress(self) -> Progress:
+        """Return the progress of all erasures, of any process; every beginning, destruction and end changes it.
+
+        Raises:
+            VaultFailed: the database failed.
+        """
+        return await self._store.erasures.progress()
 
     async def purge_expired(self) -> int:
         """Remove expired conversations in small batches, and return their number."""

@@ -13,6 +13,7 @@ import pytest
 from loopback_ports import unused_port
 
 from bench.traffic import bars, machine
+from bench.traffic.conversations import KINDS, TURNS, Conversation, Kind
 from bench.traffic.held import events_held_back
 from bench.traffic.process import Running, started, wait_for_port
 from bench.traffic.prompts import SHAPES, fill, pieces, scenario_in, specimens
@@ -91,7 +92,7 @@ def test_requested_answer_shape_passes_through_every_gateway() -> None:
 
 def test_unmeasured_figure_counts_as_missed_target() -> None:
     empty = bars.judge({"rows": [], "round_trip": {}})
-    assert len(empty) == 9
+    assert len(empty) == 12
     assert not any(bar.holds for bar in empty)
 
 
@@ -130,3 +131,20 @@ def test_invalid_arguments_are_reported_before_processes_start() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "got envoy" in done.stderr
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
+def test_every_turn_repeats_the_earlier_ones_and_has_identifiers_of_its_own(kind: Kind) -> None:
+    detector = make_detector(DetectSettings())
+    one = Conversation(kind, 1)
+    before: list[object] = []
+    for _ in range(TURNS):
+        messages = json.loads(one.ask())["messages"]
+        assert messages[: len(before)] == before
+        assert len({found.entity_type for found in detector.find(messages[-1]["content"])}) >= 3
+        prompt = next(each["content"] for each in reversed(messages) if each["role"] == "user")
+        said = prompt[prompt.index("Summary:") : prompt.index("END.")]
+        one.hear(said)
+        before = [*messages, {"role": "assistant", "content": said}]
+    with pytest.raises(RuntimeError):
+        one.hear("an answer with tokens")

@@ -24,6 +24,9 @@ class Limits(SettingsModel):
     max_work_per_mib: Annotated[int, Field(ge=10_000, le=100_000_000)] = 900_000
     """Maximum work of the inspection for each MiB of a request body; smaller bodies have that of 1 MiB. A unit is about
     a microsecond of one core (measured 2026-11). A request that exceeds it is rejected with `too_much_work`."""
+    max_remembered_bytes: Annotated[int, Field(ge=0, le=1 << 36)] = 64 << 20
+    """Most memory of a worker for what was found in earlier requests, in bytes; 0 turns it off. It contains no text and
+    no value. A message needs about 600 bytes (measured 2026-11)."""
     max_event_bytes: Annotated[int, Field(ge=1024, le=1 << 26)] = 1 << 20
     """Maximum size of one server-sent event of an upstream in bytes."""
     max_answer_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 32 << 20

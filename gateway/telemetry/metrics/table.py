@@ -110,6 +110,7 @@ class Metrics:
             "1 while the files contain settings that were rejected.",
             together="max",
         )
+        self.remembered_bytes = Gauge("remembered_bytes", "Memory for findings of earlier requests.")
         self.workers = Gauge("workers", "Worker processes included in these figures.")
         self.added_s = Histogram(
             "added_seconds", "Time from the complete request to the first byte sent upstream.", _OURS_S, "surface"

@@ -18,6 +18,9 @@ CLAIM_TIMEOUT_S = 30
 ABANDONED_AFTER_S = 300
 """Seconds without an update after which an erasure counts as interrupted, and is recorded with its progress."""
 
+PROGRESS = "count(*), coalesce(sum(conversations), 0), count(CASE WHEN is_complete THEN 1 END)"
+"""Columns of `Progress`, in SQL of both databases."""
+
 MAX_SUBJECTS = 200
 """Maximum number of values in one erasure."""
 
@@ -45,6 +48,14 @@ class Erasure(NamedTuple):
     wrapping_keys: int = 0
     """Number of wrapping keys destroyed at the end, so that copies of the rings cannot be opened."""
     is_complete: bool = False
+
+
+class Progress(NamedTuple):
+    """Progress of all erasures of a vault together."""
+
+    erasures: int
+    conversations: int
+    complete: int
 
 
 class Redaction(NamedTuple):
@@ -105,6 +116,9 @@ class Erasures(Protocol):
 
     async def is_recorded(self, erasure_id: str) -> bool:
         """Return whether the ledger contains the erasure."""
+
+    async def progress(self) -> Progress:
+        """Return the progress of all erasures together; every beginning, destruction and end changes it."""
 
 
 def chained(previous_sha256: str, rings: Iterable[bytes]) -> str:

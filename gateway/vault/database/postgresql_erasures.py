@@ -10,7 +10,7 @@ import asyncpg
 from ...storage.postgresql import PostgresqlLink
 from ..encryption.errors import WrappingKeyRetired
 from ..encryption.sealing import count_values
-from .erasures import ABANDONED_AFTER_S, CLAIM_TIMEOUT_S, Erasure, Redaction, chained
+from .erasures import ABANDONED_AFTER_S, CLAIM_TIMEOUT_S, PROGRESS, Erasure, Progress, Redaction, chained
 
 LOCK = 0x736F7663  # "sovc": the vault's advisory lock
 _COLUMNS = ", ".join(Erasure._fields).replace("by,", "by_whom,")
@@ -131,6 +131,11 @@ class PostgresqlErasures:
         """See `Erasures.is_recorded`."""
         select = "SELECT is_recorded FROM erasures WHERE id = $1"
         return bool(await self._reading.run(lambda c: c.fetchval(select, erasure_id)))
+
+    async def progress(self) -> Progress:
+        """See `Erasures.progress`."""
+        row = await self._reading.run(lambda c: c.fetchrow(f"SELECT {PROGRESS} FROM erasures"))  # noqa: S608
+        return Progress._make(map(int, row))
 
 
 async def empty(

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from sovctl.support.worker_thread import WorkerThread
 
 from ..encryption.sealing import count_values
-from .erasures import ABANDONED_AFTER_S, CLAIM_TIMEOUT_S, Erasure, Redaction, chained
+from .erasures import ABANDONED_AFTER_S, CLAIM_TIMEOUT_S, PROGRESS, Erasure, Progress, Redaction, chained
 from .sqlite_file import SqliteFile, empty, require_current
 
 _COLUMNS = ", ".join(Erasure._fields).replace("by,", "by_whom,")
@@ -132,6 +132,15 @@ class SqliteErasures:
             with self._reading.reading() as database:
                 select = "SELECT is_recorded FROM erasures WHERE id = ?"
                 return bool(database.execute(select, (erasure_id,)).fetchone()[0])
+
+        return await self._reader.run(use)
+
+    async def progress(self) -> Progress:
+        """See `Erasures.progress`."""
+
+        def use() -> Progress:
+            with self._reading.reading() as database:
+                return Progress._make(database.execute(f"SELECT {PROGRESS} FROM erasures").fetchone())  # noqa: S608
 
         return await self._reader.run(use)
 

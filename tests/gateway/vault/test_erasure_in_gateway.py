@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 import yaml
 from vault_gateways import MAIL, PROMPT, ask, changed, key_file, run_vault_word, vault_word
 from vault_homes import Home, SqliteHome
+from waiting import until
 
 from sovctl.gateway.vault.database.sqlite_file import BUSY_TIMEOUT_S
 from sovctl.support.errors import ExitCode
@@ -101,6 +103,26 @@ def test_a_conversation_and_a_tenant_are_forgotten_with_and_without_a_gateway(
     assert same_words(receipt, erased(gateway)[-1])
     after = start_from(gateway.config, tmp_path / "log")  # its files are still its own
     assert ask(after, conversation="stays") == ("cloud", PROMPT)
+
+
+def remembered_bytes(gateway: Any) -> int:
+    text = gateway.request("GET", "/metrics")[2].decode()
+    return int(float(re.search(r"^sovctl_gateway_remembered_bytes (\S+)", text, re.MULTILINE)[1]))  # type: ignore[index]
+
+
+def test_erasure_empties_what_every_worker_remembers_of_texts(
+    start: Callable[..., Any], home: Home, cloud: Any, tmp_path: Path
+) -> None:
+    vault = {**home.place(), "kek_file": key_file(tmp_path, "kek")}
+    gateway = start(vault=vault, workers=2)
+    for number in range(6):
+        ask(gateway, f"{PROMPT} {number}", conversation=NAME)
+    until(lambda: remembered_bytes(gateway) > 0, "a remembered text")
+    vault_word("erase", gateway.config, "--tenant", "retail", "--yes")
+    until(lambda: remembered_bytes(gateway) == 0, "the forgetting")
+    cloud.forget()
+    assert ask(gateway, conversation=NAME) == ("cloud", PROMPT)
+    assert MAIL not in str(cloud.requests)
 
 
 @pytest.mark.parametrize(
