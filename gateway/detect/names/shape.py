@@ -40,7 +40,12 @@ _SURNAME = re.compile(
     r"|дзе|швили|янц?|[оеё]вич(?:а|у|ем|е)?|[sc]k(?:i|a|iego|iemu|im|iej|ą)|dzk(?:i|a|iego|iej|ą)|czyk(?:a|owi|iem)?"
     r"|wicz(?:a|owi|em)?|[oe]va?|enko|chuk|[sc]k(?:y|iy|aya))\Z"
 )
-_COMPANY = re.compile(r"[ \t]{1,2}(?:&|(?i:" + "|".join(sorted(COMPANIES)) + r")\b)")
+_ALSO_WORDS = ("ab", "co", "sa", "se", "spa")
+"""Legal forms that are words as well, of which a company has the capital: "Pedro Salinas se encuentra"."""
+_COMPANY = re.compile(
+    r"[ \t]{1,2}(?:&|(?i:" + "|".join(sorted(set(COMPANIES).difference(_ALSO_WORDS))) + r")\b"
+    r"|(?:A[bB]|C[oO]|S[aAeE]|S[pP][aA])\b(?![ \t]{1,2}[A-ZÀ-ÖØ-Þ]{3}))"
+)
 
 # Arabic script: what joins two words of a name, and how an imperfect verb begins.
 _ARABIC_JOINTS = frozenset(("بن", "ابن", "بنت", "أبو", "ابو", "آل", "عبد", "أم", "ام", "ولد", "بو"))
