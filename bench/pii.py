@@ -17,6 +17,7 @@ import argparse
 import json
 import secrets
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,9 @@ MOST_LEAKED, MOST_LEAKED_NAMES = 0.01, 0.02
 MOST_FALSE_PER_1000 = 3.0
 # From issue 15, 2026-11: spellings and contexts of unseen data (`bench.pii_sets.unseen`).
 MOST_LEAKED_UNSEEN = 0.02
+# From issue 15, 2026-11: special categories of personal data next to a person (`bench.pii_sets.special_categories`).
+LEAST_RECALL, LEAST_PRECISION = 0.9, 0.95
+MOST_FALSE_CATEGORIES_PER_1000 = 2.0
 NAMES = frozenset({"PERSON", "PER", "NAME", "ORG", "ORGANIZATION", "COMPANY", "GIVENNAME", "SURNAME"})
 """Types that only a list of the institution's customers or a model can find; no bar without one of them."""
 
@@ -147,7 +151,21 @@ def misses(result: dict[str, Any], *, has_names: bool) -> list[str]:
         if hits is not None and hits["per_1000"] >= MOST_FALSE_PER_1000:
             got = f"{hits['per_1000']} false hits per 1,000 words"
             found.append(f"{language}: {got} (below {MOST_FALSE_PER_1000:g})")
-    return found
+    return [*found, *_missed_categories(result.get("categories", {}))]
+
+
+def _missed_categories(categories: dict[str, Any]) -> Iterator[str]:
+    """Yield the missed targets of special categories, by language."""
+    for language, row in categories.items():
+        if row["recall"] is not None and row["recall"] < LEAST_RECALL:
+            yield f"special categories in {language}: recall {row['recall']:.1%} (at least {LEAST_RECALL:.0%})"
+        if row["precision"] is not None and row["precision"] < LEAST_PRECISION:
+            yield f"special categories in {language}: precision {row['precision']:.1%} (at least {LEAST_PRECISION:.0%})"
+        for name, hits in row["false_hits"].items():
+            if hits["words"] and hits["per_1000"] >= MOST_FALSE_CATEGORIES_PER_1000:
+                got = f"{hits['per_1000']} false hits per 1,000 words"
+                most = f"below {MOST_FALSE_CATEGORIES_PER_1000:g}"
+                yield f"special categories in {language}, {name} documents: {got} ({most})"
 
 
 def show(result: dict[str, Any]) -> None:
@@ -177,6 +195,14 @@ def show(result: dict[str, Any]) -> None:
             between = f"{row['low']:.2f} - {row['high']:.2f}"
             entity_types = ", ".join(f"{entity_type} {count}" for entity_type, count in row["by_entity_type"].items())
             print(f"{name:28}{row['words']:>9,}{row['per_1000']:>11.2f}{between:>16}  {entity_types}")
+    columns = f"{'mentions':>10}{'recall':>9}{'precision':>11}{'clean':>8}{'other':>8}"
+    print(f"\n{'special categories':20}{columns}  missed; wrong")
+    for name, row in result["categories"].items():
+        if row["mentions"] or row["wrong"]:
+            per = [f"{row['false_hits'][each]['per_1000'] or 0:>8.2f}" for each in ("clean", "other")]
+            listed = [", ".join(f"{each} {count}" for each, count in row[key].items()) for key in ("missed", "wrong")]
+            shares = f"{row['recall'] or 0:>9.1%}{row['precision'] or 0:>11.1%}"
+            print(f"{name:20}{row['mentions']:>10}{shares}{''.join(per)}  {'; '.join(listed)}")
     took = result["time"]
     print(f"\ninspection: {took['p50_ms']} ms p50, {took['p99_ms']} ms p99 a document, {took['mb_per_s']} MB/s")
 

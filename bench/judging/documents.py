@@ -2,7 +2,8 @@
 
     {"text": "Write to anna@example.com", "language": "en", "spans": [{"start": 9, "end": 25, "type": "EMAIL"}]}
 
-Positions count characters of `text`. Types are whatever the set calls them. Keys that are not listed are left alone.
+Positions count characters of `text`. Types are whatever the set calls them. `categories` lists the special categories
+of personal data that the text mentions next to a person, such as `["HEALTH"]`. Keys that are not listed are left alone.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class Document:
     text: str
     language: str
     spans: tuple[Span, ...]
+    categories: frozenset[str] | None = None
+    """Special categories of personal data; None if the set does not annotate them."""
 
 
 def read_documents(path: Path) -> list[Document]:
@@ -87,9 +90,14 @@ def _document(line: bytes) -> tuple[list[str], Document | None]:
             wrong.append(f"spans[{index}]{problem}")
         else:
             spans.append(Span(each["start"], each["end"], each["type"]))
+    categories = found.get("categories")
+    if categories is not None and not (isinstance(categories, list) and all(isinstance(c, str) for c in categories)):
+        wrong.append("categories: expected a list of str, got another value")
     if wrong:
         return wrong, None
-    return [], Document(found["text"], found["language"], tuple(sorted(spans, key=lambda s: (s.start, s.end, s.type))))
+    ordered = tuple(sorted(spans, key=lambda s: (s.start, s.end, s.type)))
+    named = None if categories is None else frozenset(categories)
+    return [], Document(found["text"], found["language"], ordered, named)
 
 
 def _span_problem(span: Any, length: int) -> str | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.judging.leaks import Interval, Replacement
 from sovctl.gateway.detect.clean_text_cache import CachedFinder, Finder
+from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.inspection.inspector import Inspector
 from sovctl.gateway.surfaces import SURFACES
 from sovctl.gateway.tokenization.text import replace
@@ -19,6 +20,7 @@ from sovctl.gateway.tokens.search import find_tokens
 from sovctl.gateway.tokens.token import TokenIssuer
 
 _CHAT = SURFACES["/v1/chat/completions"]
+_SPECIAL = EntityType.SPECIAL_CATEGORY
 
 
 class Masker:
@@ -41,14 +43,17 @@ class Masker:
         body: dict[str, Any] = {"model": "any", "messages": [{"role": "user", "content": text}]}
         inspector = Inspector(self._finder, _CHAT, max_depth=64)
         begun = time.process_time()
-        inspector.inspect(body)
+        inspection = inspector.inspect(body)
         self.inspect_s.append(time.process_time() - begun)
         content = [leaf for leaf in inspector.leaves.texts if leaf.path[-1] == "content" and leaf.text == text]
         # A text that is itself JSON is inspected string by string; here it is read as it stands.
         findings = inspector.findings(content[0]) if content else self._finder.find(text)
         issuer = TokenIssuer(self._key, tenant="bench", conversation=str(len(self.inspect_s)))
         tokenized, issued, _ = replace(text, findings, issuer)
-        return _aligned(tokenized, issued)
+        replacement = _aligned(tokenized, issued)
+        found = inspection.found.items()
+        categories = {rule: count for (entity_type, rule), count in found if entity_type is _SPECIAL}
+        return Replacement(replacement.intervals, replacement.entity_types, categories)
 
 
 def _aligned(tokenized: str, issued: dict[str, str]) -> Replacement:

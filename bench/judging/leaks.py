@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.judging.documents import Document, Span
@@ -47,6 +47,8 @@ class Replacement:
     """Of the original, sorted, none overlapping."""
     entity_types: Sequence[str]
     """The entity type of each."""
+    categories: Mapping[str, int] = field(default_factory=dict)
+    """Mentions of special categories of personal data next to a person, by category."""
 
 
 @dataclass
@@ -69,6 +71,8 @@ class Outcome:
     """Letters and digits replaced outside of all spans."""
     ordinary: int = 0
     """Letters and digits outside of all spans."""
+    categories: Mapping[str, int] = field(default_factory=dict)
+    """Mentions of special categories that were found."""
 
 
 def judge(document: Document, replacement: Replacement) -> Outcome:
@@ -76,7 +80,7 @@ def judge(document: Document, replacement: Replacement) -> Outcome:
     text, intervals = document.text, replacement.intervals
     kept = normalise(_without(text, intervals))
     spans = _merged(document.spans)
-    outcome = Outcome(words=len(text.split()), predicted=len(intervals))
+    outcome = Outcome(words=len(text.split()), predicted=len(intervals), categories=replacement.categories)
     exact = set(intervals)
     for span in document.spans:
         value = normalise(text[span.start : span.end].replace(_GAP, ""))

@@ -3,6 +3,7 @@
 **False hits per 1,000 tokens**: replaced pieces that share no character with an annotated span, per 1,000 words, which
 are separated by white space. **Strict** F: a span counts if exactly its characters were replaced; **partial**: if
 any of them was. F2 counts recall four times. Types are not compared, because every set has its own names for them.
+**Special categories** are compared by document and category; their false hits are those of documents without any.
 **Intervals** are 95 %, by bootstrap over documents, because spans of one document are correlated.
 """
 
@@ -38,6 +39,9 @@ def summarise(documents: Sequence[Document], outcomes: Sequence[Outcome], inspec
             "documents without spans, by language": {
                 each: _false_hits([o for d, o in pairs if d.language == each and not d.spans]) for each in languages
             },
+        },
+        "categories": {
+            each: _categories([(d, o) for d, o in pairs if each in ("all", d.language)]) for each in ("all", *languages)
         },
         "time": {
             "p50_ms": round(ordered[len(ordered) // 2] * 1000, 3),
@@ -96,6 +100,34 @@ def _scores(outcomes: Sequence[Outcome]) -> dict[str, float]:
     ordinary = sum(o.ordinary for o in outcomes)
     found["over_masked"] = round(sum(o.over_masked for o in outcomes) / ordinary, 5) if ordinary else 0.0
     return found
+
+
+def _categories(pairs: Sequence[tuple[Document, Outcome]]) -> dict[str, Any]:
+    """Return precision and recall of special categories in annotated documents, and false hits in all of them."""
+    annotated = [(d.categories, o) for d, o in pairs if d.categories is not None]
+    expected = Counter(name for names, _ in annotated for name in names)
+    hit = Counter(name for names, o in annotated for name in names & o.categories.keys())
+    wrong = Counter(name for names, o in annotated for name in o.categories.keys() - names)
+    right, predicted = hit.total(), hit.total() + wrong.total()
+    clean = {
+        "clean": [o for names, o in annotated if not names],
+        "other": [o for d, o in pairs if d.categories is None],
+    }
+    return {
+        "mentions": expected.total(),
+        "found": right,
+        "recall": round(right / expected.total(), 4) if expected else None,
+        "precision": round(right / predicted, 4) if predicted else None,
+        "missed": dict((expected - hit).most_common()),
+        "wrong": dict(wrong.most_common()),
+        "false_hits": {name: _false_categories(outcomes) for name, outcomes in clean.items()},
+    }
+
+
+def _false_categories(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """Return mentions of categories in documents without any, per 1,000 words."""
+    words, hits = sum(o.words for o in outcomes), sum(sum(o.categories.values()) for o in outcomes)
+    return {"words": words, "hits": hits, "per_1000": round(hits / words * 1000, 3) if words else None}
 
 
 def _false_hits(outcomes: Sequence[Outcome]) -> dict[str, Any] | None:

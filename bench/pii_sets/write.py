@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bench.pii_sets import addresses, names, number_rows, rows_of_people
+from bench.pii_sets import addresses, names, number_rows, rows_of_people, special_categories
 from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
 from bench.pii_sets.unseen import unseen, unseen_clean
 from sovctl.support.atomic_files import write_atomic
@@ -39,6 +39,12 @@ def write_sets(folder: Path, *, seed: int, per_type: int) -> list[Path]:
         for each in addresses.languages()
         for make in (addresses.addresses, addresses.streets)
         for document in make(each, documents=per_type, seed=seed)
+    ]
+    sets["special"] = [
+        document
+        for each in special_categories.languages()
+        for make in (special_categories.mentions, special_categories.others, special_categories.nameless)
+        for document in make(each, documents=2 * per_type, seed=seed)
     ]
     with (folder / CUSTOMERS).open("w", encoding="utf-8", newline="") as file:
         rows = csv.DictWriter(file, names.COLUMNS)
