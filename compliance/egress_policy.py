@@ -10,6 +10,9 @@ last applicable row is also the most specific one:
 - On a route without a cloud, a row applies only if it names the route, and its action must be `block`.
 
 An entity is an entity type (`TAX_ID`) or one rule of it (`TAX_ID/DE_TAX_ID`). An empty dimension of a row means all.
+Special categories of personal data (`SPECIAL_CATEGORY`) are processed on-prem unless a row names them or blocks all
+entity types, because a table that was written for identifiers must not permit them. They have no text to replace, so
+`tokenize` and `mask` are rejected for them.
 
     table = table_of(policy, {"assistant": True}, where="policy")
     table.problems(entity_types=["PERSON", "IBAN"])                                 # [] if the table is unambiguous
@@ -27,6 +30,9 @@ from sovctl.support.errors import Problem
 
 BLOCK = "block"
 """The only action allowed on a route without a cloud."""
+SPECIAL_CATEGORY = "SPECIAL_CATEGORY"
+"""Entity type of special categories of personal data (GDPR Art. 9 and 10); its rules are the categories."""
+_REPLACING = frozenset({"tokenize", "mask"})
 _OTHER = ""  # represents all tenants without a row, or all routes; names cannot be empty
 
 
@@ -51,6 +57,9 @@ class Row:
             and (not other.tenants or (bool(self.tenants) and self.tenants <= other.tenants))
             and (not other.routes or (bool(self.routes) and self.routes <= other.routes))
         )
+
+
+_SPECIAL_DEFAULT = Row(f"the default of {SPECIAL_CATEGORY}", "on-prem", frozenset({SPECIAL_CATEGORY}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +98,7 @@ class Table:
         Args:
             entity_types: all entity types.
         """
-        found = [*self._idle(), *self._misplaced()]
+        found = [*self._idle(), *self._replacing(), *self._misplaced()]
         return found or [*self._ambiguous(entity_types)]  # requires that wider rows precede narrower ones
 
     def _idle(self) -> Iterator[Problem]:
@@ -101,6 +110,12 @@ class Table:
                         where=row.where,
                         hint=f"remove {route} from the row",
                     )
+
+    def _replacing(self) -> Iterator[Problem]:
+        for row in self.rows:
+            if row.action in _REPLACING and any(_is_special(entity) for entity in row.entity_types):
+                message = f"expected on-prem, block or allow for {SPECIAL_CATEGORY}, got {row.action}"
+                yield Problem(message, where=row.where, hint="its findings have no text that a token could replace")
 
     def _misplaced(self) -> Iterator[Problem]:
         for number, row in enumerate(self.rows):
@@ -229,7 +244,14 @@ def table_of(policy: Policy, has_cloud: Mapping[str, bool], *, where: str) -> Ta
 
 def last(rows: Sequence[Row], entity: str) -> Row:
     """Return the row that decides an entity, given the rows that apply to its tenant and route."""
-    return next(row for row in reversed(rows) if _has(row.entity_types, entity))
+    if not _is_special(entity):
+        return next(row for row in reversed(rows) if _has(row.entity_types, entity))
+    applicable = (row for row in reversed(rows) if _has(row.entity_types, entity))
+    return next((row for row in applicable if row.entity_types or row.action == BLOCK), _SPECIAL_DEFAULT)
+
+
+def _is_special(entity: str) -> bool:
+    return entity.partition("/")[0] == SPECIAL_CATEGORY
 
 
 def _has(entity_types: frozenset[str], entity: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from .policy import LISTED_LANGUAGES, EntityKind
+from .policy import LISTED_LANGUAGES, IdentifierKind
 from .types import Country, FilePath, Language, ModelName, Name, SpecModel, words
 
 NodePath = Annotated[
@@ -37,7 +37,7 @@ class NameModel(SpecModel):
     sha256: Sha256
     """SHA-256 of the model; for a folder, of its list of files (see docs/gateway.md). The gateway starts only if it
     matches."""
-    labels: Annotated[dict[ModelLabel, EntityKind], Field(min_length=1)]
+    labels: Annotated[dict[ModelLabel, IdentifierKind], Field(min_length=1)]
     """Entity type by label of the model, such as `{PER: PERSON}`; other labels are ignored. For GLiNER, the label is
     the prompt, such as `{name of a person: PERSON}`."""
     languages: Annotated[list[Language], Field(min_length=1)]

@@ -11,8 +11,10 @@ from .types import Country, Language, ModelName, Name, SpecModel, words
 
 _NumberKind = Literal["IBAN", "CARD", "CRYPTO", "NATIONAL_ID", "HEALTH_ID", "TAX_ID", "ACCOUNT", "SWIFT"]
 _PaperKind = Literal["PASSPORT", "DRIVING_LICENCE", "VEHICLE", "IMEI", "BIRTH_DATE", "ADDRESS"]
-EntityKind = Literal[_NumberKind, _PaperKind, "EMAIL", "PHONE", "IP", "MAC", "SECRET", "PERSON", "ORG"]
-"""Entity types that the detector finds."""
+IdentifierKind = Literal[_NumberKind, _PaperKind, "EMAIL", "PHONE", "IP", "MAC", "SECRET", "PERSON", "ORG"]
+"""Entity types of identifiers, which tokens replace."""
+EntityKind = Literal[IdentifierKind, "SPECIAL_CATEGORY"]
+"""Entity types that the gateway finds."""
 
 
 NAME_LANGUAGES = ("ar", "de", "en", "es", "fr", "id", "pl", "ru")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
 from .detect import NodePath, Sha256
-from .policy import EntityKind
+from .policy import IdentifierKind
 from .types import FilePath, Language, Name, SpecModel, words
 
 OnFailure = Literal["hand-off", "refuse"]
@@ -53,7 +53,7 @@ class Identifiers(SpecModel):
 
     default: IdentifierAction = "hand-off"
     """Action for entity types that are not listed."""
-    entity_types: dict[EntityKind, IdentifierAction] = Field(default_factory=dict)
+    entity_types: dict[IdentifierKind, IdentifierAction] = Field(default_factory=dict)
     """Action by entity type. docs/gateway.md describes the entity types."""
     known: list[Annotated[str, StringConstraints(min_length=3, max_length=200)]] = Field(default_factory=list)
     """Values the site publishes, such as its service telephone number. They pass the check."""

@@ -2,7 +2,8 @@
 
 Each is an example from public documentation (of its issuer, its standard or a registry), valid in form and not assigned
 to a person.
-`ORG` is missing: companies are found only from the site's own list or by its own models.
+`ORG` is missing: companies are found only from the site's own list or by its own models. `SPECIAL_CATEGORY` is missing:
+it is found in whole requests.
 
 for kind, specimen in SPECIMENS.items():
     detector.find(f"Please check {specimen} for us.")

@@ -14,6 +14,7 @@ from .edm import open_edm
 from .finder import Finder
 from .name_finder import NameFinder
 from .recognizers.postal_address import AddressFinder
+from .special_categories import finder as special_categories
 from .structured_finder import StructuredFinder
 from .tables.birth_date_rows import RowFinder
 from .tables.columns import ColumnFinder
@@ -32,4 +33,5 @@ def make_detector(settings: DetectSettings) -> Detector:
     names = NameFinder(open_edm(settings.exact_data_match) if settings.exact_data_match else None)
     finders: list[Finder] = [structured, AddressFinder(), ColumnFinder(), RowFinder(), names]
     labels.prepare()
+    special_categories.prepare()
     return Detector(finders)

@@ -35,6 +35,7 @@ class EntityType(StrEnum):
     ADDRESS = "ADDRESS"  # postal addresses: street, house number, postcode, city
     PERSON = "PERSON"
     ORG = "ORG"
+    SPECIAL_CATEGORY = "SPECIAL_CATEGORY"  # GDPR Art. 9 and 10, next to an identified person; has no text of its own
 
 
 class Mark(StrEnum):
@@ -44,5 +45,15 @@ class Mark(StrEnum):
     TEXT = "TEXT"  # text of the user that looks like one of our tokens, kept as it is
 
 
-LABELS: tuple[str, ...] = (*(entity_type.value for entity_type in EntityType), *(mark.value for mark in Mark))
+TEXT_TYPES: tuple[EntityType, ...] = tuple(each for each in EntityType if each is not EntityType.SPECIAL_CATEGORY)
+"""Entity types whose findings are a part of a text, so that a token can replace it."""
+IDENTIFYING: frozenset[EntityType] = frozenset(
+    {
+        *(EntityType.PERSON, EntityType.NATIONAL_ID, EntityType.HEALTH_ID, EntityType.PASSPORT),
+        *(EntityType.DRIVING_LICENCE, EntityType.BIRTH_DATE, EntityType.EMAIL, EntityType.PHONE, EntityType.ADDRESS),
+        *(EntityType.ACCOUNT, EntityType.IBAN, EntityType.CARD, EntityType.VEHICLE),
+    }
+)
+"""Entity types that identify a person, and not only a company or a device."""
+LABELS: tuple[str, ...] = (*(entity_type.value for entity_type in TEXT_TYPES), *(mark.value for mark in Mark))
 """Every label a token can carry. None is the beginning of another followed by `_`, so a token has one reading."""

@@ -29,7 +29,7 @@ from ..detect.labels import is_cue, labelled, readings
 from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
 from ..detect.names.nameless import is_nameless
 from ..detect.text.words import Words
-from ..domain.entities import EntityType
+from ..domain.entities import IDENTIFYING, EntityType
 from ..domain.obstacles import Obstacle
 from ..domain.work import spend
 from ..surfaces import Surface
@@ -40,6 +40,7 @@ from .known_values import KnownValues
 from .language_gate import counted_languages, is_language
 from .object_keys import ObjectKeys
 from .question_context import answers
+from .special_categories import special_categories
 
 _DATA_URI = re.compile(r"\bdata:[\w.+-]{0,64}/?[\w.+-]{0,64}(?:;[\w=.+-]{1,64}){0,4};base64,", re.IGNORECASE)
 _LONGEST_PLAIN = 160  # characters without a break; the longest digest in use (SHA-512, hex) has 128
@@ -61,6 +62,7 @@ _MOST_LABELLED = 2_000  # different values that their keys may explain; each is 
 
 _ELSEWHERE = ("file_id", "file_url", "url")  # where else a part's file may be
 _PERSON = EntityType.PERSON  # once: an enum's members take long to get
+_SPECIAL = EntityType.SPECIAL_CATEGORY
 _UNDETERMINED, _NO_LANGUAGE = frozenset({UNKNOWN}), frozenset({NONE})
 _NO_LEAVES = JsonTexts()  # until something was inspected
 
@@ -339,6 +341,9 @@ class Inspector:
                 _count(found, counts)
                 if leaf.document is None and not surface.is_argument(leaf.path):
                     obstacles.add(Obstacle.NUMBER)
+        if not IDENTIFYING.isdisjoint(entity_type for entity_type, _ in counts):
+            for category, count in special_categories(leaves, self.findings).items():
+                counts[_SPECIAL, category] = count
         files = {leaf.path[:end] for leaf in leaves.texts if leaf.wrapping for end in range(1, len(leaf.path) + 1)}
         for path, item in leaves.objects:
             if surface.is_part(path):

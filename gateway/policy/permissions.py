@@ -16,6 +16,7 @@ from sovctl.support.errors import Problem, SpecError
 
 from ..detect.clean_text_cache import Finder
 from ..detect.language.language import NONE
+from ..detect.special_categories.lexicon import CATEGORIES
 from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
 from ..settings import Action, ObstacleAction, PolicySettings, RouteSettings, UpstreamKind, UpstreamSettings
@@ -115,7 +116,7 @@ def check_rules(policy: PolicySettings, finder: Finder, others: Sequence[str] = 
     problems = []
     for number, row in enumerate(policy.rules):
         for name in [each.partition("/")[2] for each in row.entity_types if "/" in each]:
-            if name not in (rule_names := [*finder.rule_names, *others]):
+            if name not in (rule_names := [*finder.rule_names, *others, *CATEGORIES]):
                 near = difflib.get_close_matches(name, rule_names, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(sorted(rule_names))}"
                 message = f"expected a rule of the detector, got {name}"

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, field_validator
 
-from ...domain.entities import EntityType
+from ...domain.entities import TEXT_TYPES, EntityType
 from ..base.model import Name, SettingsModel
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
@@ -68,7 +68,7 @@ class IdentifierSettings(SettingsModel):
     @field_validator("entity_types")
     @classmethod
     def _known_types(cls, entity_types: dict[str, IdentifierAction]) -> dict[str, IdentifierAction]:
-        known = [each.value for each in EntityType]
+        known = [each.value for each in TEXT_TYPES]
         for name in entity_types:
             if name not in known:
                 raise ValueError(f"expected one of {', '.join(known)}, got {name}")

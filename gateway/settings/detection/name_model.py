@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from ...domain.entities import EntityType
+from ...domain.entities import TEXT_TYPES, EntityType
 from ..base.model import Name, SettingsModel
 
 
@@ -37,6 +37,14 @@ class NameModelSettings(SettingsModel):
     tagger takes 16 ms of CPU for 2 KB and 150 ms for 20 KB (measured, spaCy 3.8, 2026-11)."""
     max_queue: Annotated[int, Field(ge=1, le=10_000)] = 16
     """Maximum queued and running requests per worker; further requests are processed on-prem."""
+
+    @field_validator("labels")
+    @classmethod
+    def _check_labels(cls, labels: dict[str, EntityType]) -> dict[str, EntityType]:
+        for label, entity_type in labels.items():
+            if entity_type not in TEXT_TYPES:
+                raise ValueError(f"expected an entity type that a model finds, got {entity_type} for {label}")
+        return labels
 
     @model_validator(mode="after")
     def _check_min_score(self) -> NameModelSettings:

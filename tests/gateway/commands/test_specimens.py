@@ -12,8 +12,8 @@ from sovctl.gateway.settings import DetectSettings
 DETECTOR = make_detector(DetectSettings())
 
 
-def test_every_kind_has_one_but_companies() -> None:
-    assert set(EntityType) - set(SPECIMENS) == {EntityType.ORG}
+def test_every_kind_has_one_but_companies_and_categories() -> None:
+    assert set(EntityType) - set(SPECIMENS) == {EntityType.ORG, EntityType.SPECIAL_CATEGORY}
 
 
 @pytest.mark.parametrize("kind", SPECIMENS)
