@@ -24,6 +24,64 @@ ModelLabel = Annotated[
 ]
 
 
+RuleName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{1,60}$"),
+    words("capital letters, digits and underscores, such as CUSTOMER_NUMBER", kind="rule name"),
+]
+Expression = Annotated[
+    str,
+    StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,500}$"),
+    words("a regular expression such as K-[0-9]{6,8}", kind="regular expression"),
+]
+ContextWord = Annotated[str, StringConstraints(min_length=2, max_length=60)]
+ExampleText = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+_Checksum = Literal["luhn", "verhoeff", "mod-11", "mod-97-10", "mod-11-10", "mod-11-2", "mod-37-36"]
+
+
+class RecognizerContext(SpecModel):
+    """Words of which one must be near a match."""
+
+    words: Annotated[list[ContextWord], Field(min_length=1)]
+    """Words or phrases in any language, in any letter case; keys of JSON documents count as text before the value."""
+    within: Annotated[int, Field(ge=1, le=200)] = 60
+    """Maximum distance from the match, in characters."""
+    side: Literal["before", "after", "either"] = "either"
+    """Side of the match on which the word must be."""
+
+
+class RecognizerExamples(SpecModel):
+    """Texts with which a recognizer is checked when the gateway loads its settings."""
+
+    match: Annotated[list[ExampleText], Field(min_length=1, max_length=100)]
+    """Texts that contain the identifier, with its context words."""
+    no_match: Annotated[list[ExampleText], Field(max_length=100)] = Field(default_factory=list)
+    """Texts in which the recognizer must not find anything."""
+
+
+class Recognizer(SpecModel):
+    """A site-specific recognizer. `apply` checks it on the node before the gateway uses it."""
+
+    name: RuleName
+    """Name of the rule in policy rows (`CUSTOM/CUSTOMER_NUMBER`) and audit records."""
+    entity_type: IdentifierKind = "CUSTOM"
+    """Entity type of its findings."""
+    patterns: Annotated[list[Expression], Field(min_length=1, max_length=20)]
+    """Regular expressions of 3 to 256 bytes in the dialect of Hyperscan; see docs/gateway.md."""
+    case_sensitive: bool = False
+    """Whether upper and lower case differ."""
+    whole_words: bool = True
+    """Whether a match next to a letter or digit of ASCII is ignored."""
+    context: RecognizerContext | None = None
+    """Words of which one must be near a match. Default: none are required."""
+    checksum: _Checksum | None = None
+    """Check digits that a match must have. Default: none."""
+    score: Annotated[float, Field(gt=0, le=1)] = 0.9
+    """Precedence over findings of the same length; 1 is that of valid checksums."""
+    examples: RecognizerExamples
+    """Texts that must match and that must not."""
+
+
 class NameModel(SpecModel):
     """A site-specific model that finds names. The operator installs it on the gateway nodes, readable by all users."""
 
@@ -88,6 +146,8 @@ class Detect(SpecModel):
     """Countries whose national phone formats are detected; numbers that begin with + are always detected."""
     exact_data_match: ExactDataMatch | None = None
     """Index of known people and companies, which are found by exact match. Default: none."""
+    recognizers: Annotated[list[Recognizer], Field(max_length=200)] = Field(default_factory=list)
+    """Site-specific recognizers: patterns, context words and checksums."""
     models: Annotated[list[NameModel], Field(max_length=16)] = Field(default_factory=list)
     """Site-specific models that find names."""
     model_packages: NodePath | None = None

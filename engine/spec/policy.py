@@ -11,8 +11,8 @@ from .types import Country, Language, ModelName, Name, SpecModel, words
 
 _NumberKind = Literal["IBAN", "CARD", "CRYPTO", "NATIONAL_ID", "HEALTH_ID", "TAX_ID", "ACCOUNT", "SWIFT"]
 _PaperKind = Literal["PASSPORT", "DRIVING_LICENCE", "VEHICLE", "IMEI", "BIRTH_DATE", "ADDRESS"]
-IdentifierKind = Literal[_NumberKind, _PaperKind, "EMAIL", "PHONE", "IP", "MAC", "SECRET", "PERSON", "ORG"]
-"""Entity types of identifiers, which tokens replace."""
+IdentifierKind = Literal[_NumberKind, _PaperKind, "EMAIL", "PHONE", "IP", "MAC", "SECRET", "PERSON", "ORG", "CUSTOM"]
+"""Entity types of identifiers, which tokens replace; CUSTOM is that of the site's own recognizers."""
 EntityKind = Literal[IdentifierKind, "SPECIAL_CATEGORY"]
 """Entity types that the gateway finds."""
 

@@ -56,6 +56,7 @@ def request_fields(
     }
     if inspection is not None:
         fields["entity_types"] = {str(entity_type): count for entity_type, count in inspection.counts.items()}
+        fields["rules"] = {f"{entity_type}/{rule}": count for (entity_type, rule), count in inspection.found.items()}
         fields["languages"] = sorted(inspection.languages)
         fields["obstacles"] = sorted(map(str, inspection.obstacles))
         if inspection.looked_by:

@@ -20,6 +20,7 @@ from sovctl.support.secret_files import read_key
 
 from ..access.authenticator import Authenticator
 from ..detect import make_detector
+from ..detect.build import recognizers_of
 from ..detect.clean_text_cache import CachedFinder
 from ..detect.edm import open_edm
 from ..domain.entities import EntityType
@@ -114,7 +115,10 @@ def _detector(settings: GatewaySettings) -> str:
     if missed:
         raise SovctlError(f"no finding for {', '.join(missed)}")
     check_rules(settings.policy, detector, settings.detect.model_finder_rules)
-    return f"{len(detector.rule_names)} rules, the specimen of every entity type is found"
+    said = f"{len(detector.rule_names)} rules, the specimen of every entity type is found"
+    if own := [each.settings.name for each in recognizers_of(settings.detect)]:
+        said += f"; own recognizers, whose examples pass: {', '.join(own)}"
+    return said
 
 
 def _models(settings: GatewaySettings) -> str:

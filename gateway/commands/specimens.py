@@ -3,7 +3,7 @@
 Each is an example from public documentation (of its issuer, its standard or a registry), valid in form and not assigned
 to a person.
 `ORG` is missing: companies are found only from the site's own list or by its own models. `SPECIAL_CATEGORY` is missing:
-it is found in whole requests.
+it is found in whole requests. `CUSTOM` is missing: the site's recognizers have their own examples.
 
 for kind, specimen in SPECIMENS.items():
     detector.find(f"Please check {specimen} for us.")

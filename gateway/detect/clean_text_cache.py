@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from typing import Protocol
@@ -39,6 +39,10 @@ class Finder(Protocol):
     @property
     def rule_names(self) -> Sequence[str]:
         """Rules that a policy may name; called only if a policy names rules."""
+
+    @property
+    def is_cue(self) -> Callable[[str], bool]:
+        """Whether a label, such as the key of a value, has a word that explains the value."""
 
     def find(self, text: str) -> list[Finding]:
         """Identifiers, sorted, none overlapping."""
@@ -118,6 +122,11 @@ class CachedFinder:
     def rule_names(self) -> Sequence[str]:
         """The other finder's."""
         return self._finder.rule_names
+
+    @property
+    def is_cue(self) -> Callable[[str], bool]:
+        """The other finder's."""
+        return self._finder.is_cue
 
     def find(self, text: str) -> list[Finding]:
         """Identifiers, sorted, none overlapping.

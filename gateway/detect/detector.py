@@ -9,7 +9,7 @@ A caller that catches an exception of the detector must treat the text as contai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..domain.work import spend
 from .finder import Finder
@@ -29,10 +29,12 @@ class Detector:
 
     Args:
         finders: asked in this order; each sees what those before it found.
+        is_cue: whether a finder knows a word of a label, such as the key of a value.
     """
 
-    def __init__(self, finders: Sequence[Finder]) -> None:
+    def __init__(self, finders: Sequence[Finder], *, is_cue: Callable[[str], bool] = lambda _: False) -> None:
         self._finders = tuple(finders)
+        self.is_cue = is_cue
 
     @property
     def rule_names(self) -> list[str]:

@@ -35,6 +35,7 @@ class EntityType(StrEnum):
     ADDRESS = "ADDRESS"  # postal addresses: street, house number, postcode, city
     PERSON = "PERSON"
     ORG = "ORG"
+    CUSTOM = "CUSTOM"  # of a site's own recognizers; `Finding.rule` is the name of the recognizer
     SPECIAL_CATEGORY = "SPECIAL_CATEGORY"  # GDPR Art. 9 and 10, next to an identified person; has no text of its own
 
 
@@ -52,6 +53,7 @@ IDENTIFYING: frozenset[EntityType] = frozenset(
         *(EntityType.PERSON, EntityType.NATIONAL_ID, EntityType.HEALTH_ID, EntityType.PASSPORT),
         *(EntityType.DRIVING_LICENCE, EntityType.BIRTH_DATE, EntityType.EMAIL, EntityType.PHONE, EntityType.ADDRESS),
         *(EntityType.ACCOUNT, EntityType.IBAN, EntityType.CARD, EntityType.VEHICLE),
+        EntityType.CUSTOM,
     }
 )
 """Entity types that identify a person, and not only a company or a device."""

@@ -25,7 +25,7 @@ from ..body.key_labels import words_of_key
 from ..detect.clean_text_cache import CachedFinder
 from ..detect.findings.finding import Finding
 from ..detect.findings.overlaps import around_names, resolve, resolve_whole
-from ..detect.labels import is_cue, labelled, readings
+from ..detect.labels import labelled, readings
 from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
 from ..detect.names.nameless import is_nameless
 from ..detect.text.words import Words
@@ -117,7 +117,7 @@ class Inspector:
             TooDeep: see `leaves`.
             Exception: whatever the detector raises; the request is then to be treated as full of identifiers.
         """
-        self.leaves = leaves = json_texts_of(body, max_depth=self._max_depth, is_cue=is_cue)
+        self.leaves = leaves = json_texts_of(body, max_depth=self._max_depth, is_cue=self.finder.is_cue)
         self._body = body
         spend(_LEAF_WORK * (len(leaves.texts) + len(leaves.numbers) + len(leaves.keys)))
         for leaf in leaves.texts:

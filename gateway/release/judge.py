@@ -21,7 +21,6 @@ from ..body.json_texts import JsonTexts, TooDeep, json_texts_of
 from ..body.key_labels import words_of_key
 from ..detect.clean_text_cache import Finder
 from ..detect.findings.finding import Finding
-from ..detect.labels import is_cue
 from ..settings import GatewaySettings
 from ..settings.answers.release import IdentifierAction, OnFailure, ReleaseSettings
 from ..surfaces.answers.model_strings import ModelString, Voice
@@ -167,7 +166,7 @@ class ReleaseCheckRun:
         if isinstance(decoded, dict | list):
             whole = {_ARGUMENTS: text}
             try:
-                leaves = json_texts_of(whole, max_depth=self._checks.max_depth, is_cue=is_cue)
+                leaves = json_texts_of(whole, max_depth=self._checks.max_depth, is_cue=self._checks.finder.is_cue)
             except TooDeep:
                 self.verdicts.add(Outcome(self._first_check, Verdict.UNKNOWN, "too-deep"))
                 raise

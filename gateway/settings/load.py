@@ -18,6 +18,7 @@ from sovctl.support.suggestions import nearest
 
 from . import references
 from .base.model import in_words
+from .detection.recognizer import RecognizerFile, RecognizerSettings
 from .gateway import GatewaySettings
 from .renamed_keys import RENAMED_KEYS
 
@@ -49,15 +50,34 @@ def load_settings(path: Path) -> GatewaySettings:
         InputError: the file is unreadable or is not YAML.
         SpecError: all problems of the settings, each with its path.
     """
+    return check_settings(_read(path, "name your file with --config, or create one with `sovctl gateway init`"), path)
+
+
+def load_recognizers(path: Path) -> list[RecognizerSettings]:
+    """Read and check a file of `detect.recognizer_files`.
+
+    Raises:
+        InputError: the file is unreadable or is not YAML.
+        SpecError: all problems of the recognizers, each with file and path.
+    """
+    content = _read(path, "correct `detect.recognizer_files`")
+    try:
+        return RecognizerFile.model_validate(content).recognizers
+    except ValidationError as error:
+        raise SpecError([_problem(path, each, RecognizerFile) for each in error.errors(include_url=False)]) from error
+
+
+def _read(path: Path, hint_if_absent: str) -> dict[str, Any]:
+    """Return the content of a YAML file.
+
+    Raises:
+        InputError: the file is unreadable or is not a YAML mapping of plain values.
+    """
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeyLoader)  # noqa: S506 - a safe loader
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        hint = (
-            "name your file with --config, or create one with `sovctl gateway init`"
-            if isinstance(error, FileNotFoundError)
-            else ""
-        )
+        hint = hint_if_absent if isinstance(error, FileNotFoundError) else ""
         raise InputError(f"expected a readable file, got: {reason}", where=str(path), hint=hint) from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -71,7 +91,7 @@ def load_settings(path: Path) -> GatewaySettings:
     if not isinstance(content, dict):
         got = "an empty file" if content is None else f"a {type(content).__name__}"
         raise InputError(f"expected keys with their values, got {got}", where=str(path))
-    return check_settings(content, path)
+    return content
 
 
 def check_settings(content: dict[str, Any], path: Path) -> GatewaySettings:
@@ -100,19 +120,19 @@ def _in_file(path: Path, problem: Problem) -> Problem:
     return Problem(problem.message, where=f"{path}: {problem.where}", hint=problem.hint)
 
 
-def _problem(path: Path, error: ErrorDetails) -> Problem:
+def _problem(path: Path, error: ErrorDetails, root: type[BaseModel] = GatewaySettings) -> Problem:
     place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"]).lstrip(".")
     message, hint = in_words(error), ""
     if error["type"] == "extra_forbidden":
         key = str(error["loc"][-1])
-        near = nearest(key, _keys_at(error["loc"][:-1]))
+        near = nearest(key, _keys_at(error["loc"][:-1], root))
         message, hint = f"unknown key `{key}`", f"did you mean `{near}`?" if near else "remove it"
     return Problem(message, where=f"{path}: {place}" if place else str(path), hint=hint)
 
 
-def _keys_at(loc: Sequence[str | int]) -> list[str]:
-    """Return the known keys of the mapping at this location."""
-    found: list[type[BaseModel]] = [GatewaySettings]
+def _keys_at(loc: Sequence[str | int], root: type[BaseModel]) -> list[str]:
+    """Return the known keys of the mapping at this location of a `root`."""
+    found: list[type[BaseModel]] = [root]
     for name in (part for part in loc if isinstance(part, str)):
         annotations = [model.model_fields[name].annotation for model in found if name in model.model_fields]
         if annotations:  # empty for a free key of a mapping

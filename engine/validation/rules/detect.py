@@ -33,6 +33,13 @@ def check_name_models(site: SiteUnderValidation) -> Iterator[Problem]:
             )
 
 
+def check_recognizers(site: SiteUnderValidation) -> Iterator[Problem]:
+    if site.spec.gateway is not None:
+        own = enumerate(site.spec.gateway.detect.recognizers)
+        named = [(f"gateway.detect.recognizers[{i}].name", each.name) for i, each in own]
+        yield from duplicates("recognizer name", named)
+
+
 def check_llm_review(site: SiteUnderValidation) -> Iterator[Problem]:
     review = site.spec.gateway.detect.llm_review if site.spec.gateway else None
     if review is None:

@@ -37,6 +37,9 @@ class Pattern:
     """Whether one hit in a text is enough; it has no start."""
     has_case: bool = False
     """Whether upper and lower case differ."""
+    is_unicode: bool = False
+    """Whether a character of the pattern is one of Unicode, also in classes; otherwise it is its bytes in UTF-8. A text
+    for such a pattern contains no surrogates."""
 
 
 class Scanner:
@@ -44,7 +47,11 @@ class Scanner:
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
         self._database = compiled(
-            [_as_bytes(pattern.expression) for pattern in patterns], [_flags(pattern) for pattern in patterns]
+            [
+                pattern.expression.encode() if pattern.is_unicode else _as_bytes(pattern.expression)
+                for pattern in patterns
+            ],
+            [flags_of(pattern) for pattern in patterns],
         )
         self._scratches = threading.local()  # Hyperscan's working memory serves one scan at a time
 
@@ -93,8 +100,11 @@ def _in_characters(data: bytes, hits: list[Hit]) -> list[Hit]:
     return [(places[end], places[start], pattern) for end, start, pattern in hits]
 
 
-def _flags(pattern: Pattern) -> int:
+def flags_of(pattern: Pattern) -> int:
+    """Return Hyperscan's flags of a pattern."""
     flags = hyperscan.HS_FLAG_DOTALL
+    if pattern.is_unicode:
+        flags |= hyperscan.HS_FLAG_UTF8
     if not pattern.has_case:
         flags |= hyperscan.HS_FLAG_CASELESS
     if pattern.is_once:

@@ -14,6 +14,8 @@ Name = Annotated[str, StringConstraints(pattern=_NAME)]
 """Lower-case letters, digits and hyphens, a letter first, at most 31 characters."""
 _PATTERNS = {
     _NAME: "lower-case letters, digits and hyphens, a letter first, at most 31 in all",
+    r"^[A-Z][A-Z0-9_]{1,60}$": "capital letters, digits and underscores, a letter first, 2 to 61 in all",
+    r"^[^\x00-\x1f\x7f]{1,500}$": "1 to 500 characters, none of them a control character",
     "^[a-z]{2}$": "the two letters of a language (ISO 639-1)",
     "^[0-9a-f]{64}$": "a SHA-256 in 64 lower-case hex digits",
 }

@@ -13,6 +13,7 @@ from .exact_data_match import ExactDataMatchSettings
 from .llm_review import LLM_REVIEW_RULE, LlmReviewSettings
 from .name_languages import CONTEXT_LANGUAGES, LISTED_LANGUAGES
 from .name_model import NameModelSettings
+from .recognizer import RecognizerPaths, RecognizerSettings
 
 
 class DetectSettings(SettingsModel):
@@ -25,6 +26,11 @@ class DetectSettings(SettingsModel):
     recognized. Each region costs about 0.02 ms per number in the text (measured 2026-11, one core)."""
     exact_data_match: ExactDataMatchSettings | None = None
     """Index of known customers, employees and companies. Default: none."""
+    recognizers: Annotated[list[RecognizerSettings], Field(max_length=200)] = Field(default_factory=list)
+    """Site-specific recognizers: patterns, context words and checksums."""
+    recognizer_files: RecognizerPaths = Field(default_factory=list)
+    """YAML files with further recognizers, under the key `recognizers`. They are checked once a second, and reloaded
+    on change."""
     models: Annotated[list[NameModelSettings], Field(max_length=16)] = Field(default_factory=list)
     """Site-specific models that scan every request that could be sent to a cloud."""
 

@@ -12,7 +12,14 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.resources.credential import credentials_on
 from sovctl.engine.resources.gateway.service import configuration
-from sovctl.engine.spec.detect import Detect, ExactDataMatch, LlmReview, NameModel
+from sovctl.engine.spec.detect import (
+    Detect,
+    ExactDataMatch,
+    LlmReview,
+    NameModel,
+    Recognizer,
+    RecognizerContext,
+)
 from sovctl.engine.spec.policy import LISTED_LANGUAGES
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
@@ -21,6 +28,8 @@ from sovctl.gateway.settings.detection.exact_data_match import ExactDataMatchSet
 from sovctl.gateway.settings.detection.llm_review import LlmReviewSettings
 from sovctl.gateway.settings.detection.name_languages import LISTED_LANGUAGES as GATEWAYS_LISTED_LANGUAGES
 from sovctl.gateway.settings.detection.name_model import NameModelSettings
+from sovctl.gateway.settings.detection.recognizer import RecognizerContext as RecognizerContextSettings
+from sovctl.gateway.settings.detection.recognizer import RecognizerSettings
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/spec/detect.yaml").read_text())
 
@@ -34,6 +43,10 @@ def test_the_gateway_reads_what_site_yaml_says(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump(configuration(context_of(spec, EXAMPLES / "lab")), sort_keys=False))
     read = load_settings(path).detect
     assert read.phone_regions == ["KZ", "DE"]
+    [recognizer] = read.recognizers
+    assert (recognizer.name, recognizer.patterns, recognizer.checksum) == ("CUSTOMER_NUMBER", ["K-[0-9]{6,8}"], "luhn")
+    assert recognizer.context is not None
+    assert (recognizer.context.words, recognizer.context.side) == (["Kundennummer", "клиент"], "before")
     model, gliner, stanza = read.models
     assert (str(model.path), model.languages, model.max_queue) == ("/var/lib/models/kk-names", ["kk"], 4)
     assert (gliner.kind, gliner.labels, gliner.min_score) == ("gliner", {"name of a person": "PERSON"}, 0.4)
@@ -61,7 +74,10 @@ def test_a_pool_that_only_looks_is_an_upstream_too() -> None:
 
 
 def test_both_ends_have_the_same_words_and_defaults() -> None:
-    ends = ((NameModel, NameModelSettings), (LlmReview, LlmReviewSettings), (ExactDataMatch, ExactDataMatchSettings))
+    ends = (
+        *((NameModel, NameModelSettings), (LlmReview, LlmReviewSettings), (ExactDataMatch, ExactDataMatchSettings)),
+        *((Recognizer, RecognizerSettings), (RecognizerContext, RecognizerContextSettings)),
+    )
     for spec, settings in ends:
         assert [*spec.model_fields] == [*settings.model_fields]
         for name, field in spec.model_fields.items():

@@ -21,6 +21,7 @@ from sovctl.gateway.detect.build import make_detector
 from sovctl.gateway.detect.clean_text_cache import CachedFinder
 from sovctl.gateway.detect.findings.finding import Finding
 from sovctl.gateway.detect.findings.overlaps import resolve
+from sovctl.gateway.detect.labels import is_cue
 from sovctl.gateway.detect.text.words import Words
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.work import Cancelled, Work, WorkExceeded, budget_of, metered, spend
@@ -121,6 +122,7 @@ class _Leaving:
     """A finder during whose second text the client leaves."""
 
     rule_names = ()
+    is_cue = staticmethod(is_cue)
 
     def __init__(self, work: Work) -> None:
         self.scanned = 0

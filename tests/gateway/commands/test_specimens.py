@@ -12,8 +12,8 @@ from sovctl.gateway.settings import DetectSettings
 DETECTOR = make_detector(DetectSettings())
 
 
-def test_every_kind_has_one_but_companies_and_categories() -> None:
-    assert set(EntityType) - set(SPECIMENS) == {EntityType.ORG, EntityType.SPECIAL_CATEGORY}
+def test_every_built_in_kind_has_one_but_companies_and_categories() -> None:
+    assert set(EntityType) - set(SPECIMENS) == {EntityType.ORG, EntityType.SPECIAL_CATEGORY, EntityType.CUSTOM}
 
 
 @pytest.mark.parametrize("kind", SPECIMENS)

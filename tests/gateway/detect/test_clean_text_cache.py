@@ -10,6 +10,7 @@ from examples import examples
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.clean_text_cache import CachedFinder
 from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.labels import is_cue
 from sovctl.gateway.detect.language.language import languages
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.inspection.inspector import Inspector
@@ -24,6 +25,7 @@ CLEAN, OTHER = "nothing in here " * 20, "write to anna@example.com " * 10
 
 class Counting:
     rule_names = ("EMAIL",)
+    is_cue = staticmethod(is_cue)
 
     def __init__(self) -> None:
         self.asked: list[str] = []

@@ -27,6 +27,7 @@ class Counting:
     """The detector, and the texts that it was given."""
 
     rule_names = ()
+    is_cue = staticmethod(DETECTOR.is_cue)
 
     def __init__(self) -> None:
         self.asked: list[str] = []

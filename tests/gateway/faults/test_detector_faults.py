@@ -18,12 +18,15 @@ from waiting import until
 
 from sovctl.gateway.api.app import App
 from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.labels import is_cue
 from sovctl.gateway.detect.text.words import Words
 from sovctl.gateway.runtime.components import Components
 from sovctl.gateway.settings import load_settings
 
 
 class _BrokenFinder:
+    is_cue = staticmethod(is_cue)
+
     def scan(self, text: str) -> tuple[list[Finding], Words | None]:
         raise KeyError(text)  # an error that carries the text, as a real one might
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sovctl.gateway.detect import make_detector
 from sovctl.gateway.detect.clean_text_cache import CachedFinder
 from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.labels import is_cue
 from sovctl.gateway.detect.text.words import Words
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.obstacles import Obstacle
@@ -35,6 +36,7 @@ class Counting:
     """The detector, and how often it was asked."""
 
     rule_names = ()
+    is_cue = staticmethod(is_cue)
 
     def __init__(self) -> None:
         self.count = 0

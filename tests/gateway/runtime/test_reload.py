@@ -23,6 +23,7 @@ from waiting import until
 
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.gateway.detect.findings.finding import Finding
+from sovctl.gateway.detect.labels import is_cue
 from sovctl.gateway.domain.errors import Code, Refused
 from sovctl.gateway.runtime import reload
 from sovctl.gateway.runtime.reload import LIVE, InForce, Reloader, changed_keys, live_files
@@ -212,6 +213,8 @@ def test_callers_of_changed_teams_are_made_anew(own: Own) -> None:
 
 class Words:
     """A detector that finds nothing."""
+
+    is_cue = staticmethod(is_cue)
 
     def scan(self, text: str) -> tuple[list[Finding], None]:
         return [], None

@@ -14,6 +14,7 @@ from examples import examples
 from sovctl.gateway.body.json_texts import TooDeep
 from sovctl.gateway.detect import Finding, make_detector
 from sovctl.gateway.detect.clean_text_cache import CachedFinder
+from sovctl.gateway.detect.labels import is_cue
 from sovctl.gateway.domain.entities import EntityType
 from sovctl.gateway.domain.obstacles import Obstacle
 from sovctl.gateway.inspection.inspector import Inspection, Inspector
@@ -113,6 +114,8 @@ def test_a_value_that_hides_inside_a_word_stays_at_home() -> None:
 
 class _Forgetful:
     """Finds an address only in texts that begin with "Please": a detector with a hole."""
+
+    is_cue = staticmethod(is_cue)
 
     def scan(self, text: str) -> tuple[list[Finding], None]:
         return (DETECTOR.find(text) if text.startswith("Please") else []), None
