@@ -35,7 +35,7 @@ class ModelName:
         old = holder.get("model") if type(holder) is dict else None
         if old is None and b"\n" not in data:
             return data
-        if old == self._old:
+        if self._pair and old == self._old:
             head, pair, tail = data.partition(self._pair)
             if pair and self._pair not in tail:
                 return head + self._new + tail
