@@ -29,12 +29,14 @@ from .traffic.quota import CallerLimits, Price, PriceList, QuotaSettings
 from .traffic.request_fields import FieldAction, RequestFieldsRow
 from .traffic.routing import Fault, RoutingSettings, ShadowSettings
 from .traffic.upstream import Capability, UpstreamKind, UpstreamSettings
+from .traffic.upstream_api import BedrockSettings, UpstreamApi, VertexSettings
 from .vault import KekSettings, Pkcs11Settings, PostgresqlSettings, VaultSettings
 
 __all__ = [
     "AccessSettings",
     "Action",
     "AdminListen",
+    "BedrockSettings",
     "CallerLimits",
     "Capability",
     "DetectSettings",
@@ -66,9 +68,11 @@ __all__ = [
     "TeamSettings",
     "TokenSettings",
     "TracingSettings",
+    "UpstreamApi",
     "UpstreamKind",
     "UpstreamSettings",
     "VaultSettings",
+    "VertexSettings",
     "WebhookSettings",
     "check_settings",
     "load_settings",

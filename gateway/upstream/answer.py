@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from typing import Protocol
 
+from ..body.sse import EventTooLarge
 from ..domain.errors import UpstreamFailed
 from .connection import Connection
 from .server import Server
 
 _SHORT_BYTES = 64 << 10  # reading it costs less than a new TLS connection (about 2 ms of CPU at both ends; guess)
+
+
+class Decoder(Protocol):
+    """Translates the body of an answer."""
+
+    def feed(self, data: bytes) -> bytes:
+        """Return the translation of a part of a stream; empty if more of it is needed.
+
+        Raises:
+            UpstreamFailed, EventTooLarge: it is invalid.
+        """
+
+    def whole(self, data: bytes) -> bytes:
+        """Return the translation of a body that is not streamed.
+
+        Raises:
+            UpstreamFailed: it is invalid.
+        """
 
 
 class Attempts:
@@ -59,7 +79,10 @@ class Answer:
         attempts: receives the outcome of attempt `number` if the answer fails later.
     """
 
-    __slots__ = ("_attempts", "_connection", "_is_blamed", "_is_finished", "_is_released", "_number", "_server")
+    __slots__ = (
+        *("_attempts", "_connection", "_is_blamed", "_is_finished", "_is_released", "_number", "_server"),
+        "decoder",
+    )
 
     def __init__(
         self, connection: Connection, server: Server, attempts: Attempts | None = None, number: int = 0
@@ -68,6 +91,8 @@ class Answer:
         self._server = server
         self._attempts = attempts
         self._number = number
+        self.decoder: Decoder | None = None
+        """Translates the body; set by the caller before the body is read. None: the body is returned as received."""
         self._is_blamed = False
         self._is_finished = False
         self._is_released = False
@@ -89,10 +114,11 @@ class Answer:
             UpstreamFailed: it broke off, or paused longer than the read timeout.
         """
         while piece := await self.piece():
-            yield piece
+            if (decoded := self._decoded(piece)) is not None:
+                yield decoded
 
     async def piece(self) -> bytes:
-        """Return the unread part of the body; empty at the end.
+        """Return the unread part of the body, as received; empty at the end.
 
         Raises:
             UpstreamFailed: as for `chunks`.
@@ -112,6 +138,40 @@ class Answer:
         Raises:
             UpstreamFailed: as for `chunks`.
         """
+        if self.decoder is None:
+            return await self._pour(take)
+        failure: Exception | None = None
+
+        def decode(piece: bytes) -> bool:
+            nonlocal failure
+            try:
+                decoded = self._decoded(piece)
+            except Exception as error:  # noqa: BLE001 - raised below, in the task of the request
+                failure = error
+                return False
+            return decoded is None or take(decoded)
+
+        is_whole = await self._pour(decode)
+        if failure is not None:
+            raise failure
+        return is_whole
+
+    def _decoded(self, piece: bytes) -> bytes | None:
+        """Return the translation of a part of a stream; None if it is empty.
+
+        Raises:
+            UpstreamFailed: it is invalid.
+        """
+        if self.decoder is None:
+            return piece
+        try:
+            return self.decoder.feed(piece) or None
+        except (UpstreamFailed, EventTooLarge) as error:
+            failure = error if isinstance(error, UpstreamFailed) else UpstreamFailed("too-large")
+            self.failed(failure.cause)
+            raise failure from None
+
+    async def _pour(self, take: Callable[[bytes], bool]) -> bool:
         try:
             is_whole = await self._connection.pour(take)
         except UpstreamFailed as error:
@@ -135,9 +195,10 @@ class Answer:
             left -= len(piece)
             return left >= 0
 
-        if not await self.pour(take):
+        if not await self._pour(take):
             raise UpstreamFailed("too-large")
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        return data if self.decoder is None else self.decoder.whole(data)
 
     async def discard(self) -> None:
         """Read the rest if it is short, so that the connection can be reused; then release."""

@@ -125,14 +125,20 @@ class Server:
             self.in_flight -= 1
             raise
 
-    async def get(self, target: str, *, timeout_s: float, at_most: int) -> tuple[int, bytes]:
+    async def get(
+        self, target: str, *, timeout_s: float, at_most: int, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, bytes]:
         """Return status and body of a GET of an absolute path, such as `/metrics`; not counted as a request of a
         client.
+
+        Args:
+            headers: in addition to those of every request.
 
         Raises:
             UpstreamFailed: as for `post`, or the body is longer than `at_most` bytes.
         """
-        request = f"GET {target} HTTP/1.1\r\n{self._lines}\r\n".encode("latin-1")
+        lines = "".join(_line(name, value) for name, value in (headers or {}).items())
+        request = f"GET {target} HTTP/1.1\r\n{self._lines}{lines}\r\n".encode("latin-1")
         connection = await self._exchange(request, timeout_s, timeout_s, may_resend=True)
         body = bytearray()
         try:
@@ -208,7 +214,8 @@ class Server:
             raise
         return connection
 
-    def _target(self, path: str) -> str:
+    def target(self, path: str) -> str:
+        """Return the target of a request, for a path below `/v1` or with `../`."""
         if path.startswith("../"):
             return f"{self.path.rpartition('/')[0]}/{path[3:]}"
         return f"{self.path}/{path}"
@@ -218,12 +225,12 @@ class Server:
             lines = "".join(_line(name, value) for name, value in headers.items())
             if not any(name.lower() == "content-type" for name in headers):
                 lines += "Content-Type: application/json\r\n"
-            start = f"POST {self._target(path)} HTTP/1.1\r\n{self._lines}{lines}Content-Length: ".encode("latin-1")
+            start = f"POST {self.target(path)} HTTP/1.1\r\n{self._lines}{lines}Content-Length: ".encode("latin-1")
         else:
             known = self._heads.get(path)
             if known is None:
                 lines = f"{self._lines}Content-Type: application/json\r\nContent-Length: "
-                known = self._heads[path] = f"POST {self._target(path)} HTTP/1.1\r\n{lines}".encode("latin-1")
+                known = self._heads[path] = f"POST {self.target(path)} HTTP/1.1\r\n{lines}".encode("latin-1")
             start = known
         return b"%b%d\r\n\r\n" % (start, body_bytes)
 

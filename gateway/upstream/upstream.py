@@ -27,10 +27,11 @@ import orjson
 from sovctl.support.secret_files import read_api_key
 
 from ..domain.errors import Rejection, UpstreamFailed, UpstreamRejected
-from ..settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
+from ..settings import Limits, RoutingSettings, UpstreamApi, UpstreamKind, UpstreamSettings
 from ..telemetry import log
 from .answer import Answer, Attempts
 from .breaker import Breaker
+from .credentials import Authorization, authorization_of
 from .hedging import Hedge, first_of_two
 from .load import load_of
 from .retry import RetryBudget, retry_after_s
@@ -56,14 +57,26 @@ _REFUSALS = {
 _FORBIDDEN = 403
 _KEY_HOLDS_S = 60.0  # a revoked key is reported after one minute (chosen, 2026-11)
 _MAX_ERROR_BYTES = 64 << 10
-_CONTEXT_WORDS = (b"context length", b"context_length", b"max_model_len", b"maximum context")
-_OVERLOADED = frozenset({"status-429", "status-503"})
+_CONTEXT_WORDS = (
+    *(b"context length", b"context_length", b"max_model_len", b"maximum context"),  # vLLM, OpenAI
+    *(b"prompt is too long", b"input is too long"),  # Anthropic, Bedrock (docs, "Errors"; read 2026-11)
+)
+# 529: `overloaded_error` of Anthropic (docs, "Errors"; read 2026-11).
+_OVERLOADED = frozenset({"status-429", "status-503", "status-529"})
 _BUSY_S = 1.0  # pause of an overloaded server without `retry-after`
 _MAX_BUSY_S = 60.0  # upper bound, in case of a wrong clock at the server
 # No byte of the request was written, so another server may be asked without doubling the load.
-_NOT_SENT = frozenset({"connect", "tls", "full"})
-# Limits of this gateway, and idle connections that a server may close at any time.
-_NOT_ITS_FAULT = frozenset({"full", "stale"})
+_NOT_SENT = frozenset({"connect", "tls", "full", "credentials"})
+# Limits and credentials of this gateway, and idle connections that a server may close at any time.
+_NOT_ITS_FAULT = frozenset({"full", "stale", "credentials"})
+_UNAUTHORIZED = 401
+# Lists of models that show whether an upstream answers, with the headers that they need. On Bedrock and Vertex, reading
+# such a list needs other permissions than a request.
+_MODELS: dict[UpstreamApi, tuple[str, Mapping[str, str]]] = {
+    UpstreamApi.OPENAI: ("models", {}),
+    UpstreamApi.AZURE_OPENAI: ("openai/v1/models", {}),
+    UpstreamApi.ANTHROPIC: ("models", {"anthropic-version": "2023-06-01"}),
+}
 # Failures after the client's whole timeout; no other server is tried.
 _TOO_LATE = frozenset({"timeout", "deadline"})
 
@@ -92,6 +105,7 @@ class Upstream:
     _probed: tuple[float, str] = (-math.inf, "")
     _state: State = FINE
     _state_until_s: float = 0.0
+    _authorization: Authorization | None = None
 
     def __post_init__(self) -> None:
         settings = self.settings  # reading an attribute of a pydantic model takes ten times as long
@@ -106,8 +120,9 @@ class Upstream:
         settings = self.settings
         headers = {"Accept-Encoding": "identity", "User-Agent": "sovctl-gateway"}
         if settings.api_key_file is not None:
-            key, is_bearer = read_api_key(settings.api_key_file), settings.api_key_header == "authorization"
-            headers[settings.api_key_header] = f"Bearer {key}" if is_bearer else key
+            key, is_bearer = read_api_key(settings.api_key_file), settings.key_header == "authorization"
+            headers[settings.key_header] = f"Bearer {key}" if is_bearer else key
+        self._authorization = authorization_of(settings)
         tls = tls_context(settings)
         self._loop = asyncio.get_running_loop()
         self._random = random.Random()  # noqa: S311 - load balancing, not security
@@ -235,11 +250,13 @@ class Upstream:
 
     async def models_problem(self) -> str:
         """Return why no server lists its models now; empty if one does. Cached for a second, because of readiness
-        probes."""
+        probes. An upstream without such a list counts as working unless its last requests failed."""
+        if (models := _MODELS.get(self.settings.api)) is None:
+            return "doesn't answer" if self.state().is_down else ""
         asked_at_s, problem = self._probed
         if self._loop.time() - asked_at_s < 1.0:
             return problem
-        statuses = await asyncio.gather(*map(_status_of_models, self.servers))
+        statuses = await asyncio.gather(*(_status_of_models(server, *models) for server in self.servers))
         said = filter(None, map(_refusal_in, statuses))
         problem = "" if 200 in statuses else next(said, "doesn't answer")
         self._probed = (self._loop.time(), problem)
@@ -273,13 +290,16 @@ class Upstream:
             timeout_s = min(timeout_s, left_s)
         attempt = request.attempts.begin(f"{self.name}/{number}")
         asked_s = self._loop.time()
+        headers = request.headers
         try:
+            if self._authorization is not None:
+                headers = {**(headers or {}), **await self._authorized(server, request, timeout_s)}
             connection = await server.post(
                 request.path,
                 request.body,
                 timeout_s=timeout_s,
                 read_timeout_s=self._read_timeout_s,
-                headers=request.headers,
+                headers=headers,
                 may_resend=request.may_resend,
             )
         except asyncio.CancelledError:
@@ -293,6 +313,8 @@ class Upstream:
                 server.failed()
             request.attempts.end(attempt, cause)
             raise UpstreamFailed(cause) from None
+        if connection.status == _UNAUTHORIZED and self._authorization is not None:
+            self._authorization.rejected()
         answer = Answer(connection, server, request.attempts, attempt)
         if connection.status == 200:
             server.breaker.answered()
@@ -302,6 +324,20 @@ class Upstream:
             self._record_latency(request, asked_s)
             return answer
         raise await self._refusal(server, answer)
+
+    async def _authorized(self, server: Server, request: _Request, timeout_s: float) -> Mapping[str, str]:
+        """Return the headers that authorize the request.
+
+        Raises:
+            UpstreamFailed: there are no usable credentials.
+        """
+        assert self._authorization is not None
+        authority, target = server.address.authority, server.target(request.path)
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._authorization.headers(authority=authority, target=target, body=request.body)
+        except TimeoutError:
+            raise UpstreamFailed("credentials") from None
 
     def _record_latency(self, request: _Request, asked_s: float) -> None:
         if request.may_hedge:
@@ -405,10 +441,12 @@ def _refusal_in(status: int) -> str:
     return f"{said}: status-{status}" if said else ""
 
 
-async def _status_of_models(server: Server) -> int:
+async def _status_of_models(server: Server, path: str, headers: Mapping[str, str]) -> int:
     """Return the status of the server's list of models; 0 without an answer."""
     try:
-        status, _ = await server.get(f"{server.path}/models", timeout_s=_PROBE_TIMEOUT_S, at_most=_MAX_LISTED)
+        status, _ = await server.get(
+            server.target(path), timeout_s=_PROBE_TIMEOUT_S, at_most=_MAX_LISTED, headers=headers
+        )
     except UpstreamFailed:
         return 0
     return status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,6 +12,17 @@ from pydantic import AnyHttpUrl, Field, StringConstraints, field_validator, mode
 from ..base.model import Name, SettingsModel
 from ..base.surface import SurfaceName
 from ..base.urls import encrypted_or_local
+from .upstream_api import (
+    KEY_HEADERS,
+    PROVIDERS,
+    REQUIRED,
+    AzureSettings,
+    BedrockSettings,
+    Served,
+    UpstreamApi,
+    VertexSettings,
+    served_by,
+)
 
 
 class UpstreamKind(StrEnum):
@@ -44,12 +56,27 @@ class UpstreamSettings(SettingsModel):
 
     name: Name
     kind: UpstreamKind
+    api: UpstreamApi = UpstreamApi.OPENAI
+    """API of the upstream. Pools have the API of OpenAI."""
     base_urls: Annotated[list[AnyHttpUrl], Field(min_length=1)]
-    """OpenAI-compatible base URLs, ending in /v1; http only on loopback."""
-    model: Annotated[str, Field(min_length=1, max_length=200)]
-    """Model name in requests to the upstream."""
+    """Base URLs, ending in /v1; http only on loopback. Azure OpenAI and Bedrock: the endpoint, without a path."""
+    model: Annotated[str, Field(min_length=1, max_length=2048)]
+    """Model name in requests to the upstream. Azure OpenAI: the deployment. Bedrock: the id or ARN."""
     surfaces: Annotated[list[SurfaceName], Field(min_length=1)] = Field(default_factory=lambda: [SurfaceName.CHAT])
-    """APIs of the upstream. Requests of other APIs are not sent to it."""
+    """APIs of clients that the upstream serves. Requests of other APIs are not sent to it. The gateway translates those
+    that `api` lacks."""
+    translated_surfaces: list[SurfaceName] = Field(default_factory=list)
+    """Those of `surfaces` that an upstream of `api: openai` lacks: `messages` is then translated to chat
+    completions."""
+    default_max_tokens: Annotated[int, Field(ge=1, le=16_777_216)] = 4096
+    """Maximum tokens of an answer if the client states none and the upstream requires a number (Anthropic, Bedrock).
+    4,096 is the default of LiteLLM for Anthropic (constants.py, read 2026-11)."""
+    azure: AzureSettings | None = None
+    """Settings of `api: azure-openai`."""
+    bedrock: BedrockSettings | None = None
+    """Settings of `api: bedrock`; required there."""
+    vertex: VertexSettings | None = None
+    """Settings of `api: vertex`; required there."""
     capabilities: list[Capability] | None = None
     """Features of its model beyond text. Requests that need another feature are not sent to it. Default: all."""
     ca_file: Path | None = None
@@ -58,8 +85,9 @@ class UpstreamSettings(SettingsModel):
     """Client certificate of the gateway (mTLS), with `key_file`."""
     key_file: Path | None = None
     api_key_file: Path | None = None
-    api_key_header: Literal["authorization", "x-api-key"] = "authorization"
-    """Header of the API key: `Authorization: Bearer` (OpenAI, vLLM) or `x-api-key` (Anthropic)."""
+    api_key_header: Literal["authorization", "x-api-key", "api-key"] | None = None
+    """Header of the API key: `Authorization: Bearer`, `x-api-key` (Anthropic) or `api-key` (Azure). Default: by
+    `api`."""
     max_model_len: Annotated[int, Field(ge=16)] = 8192
     """Maximum tokens of prompt and answer together."""
     send_principal: bool = False
@@ -100,6 +128,46 @@ class UpstreamSettings(SettingsModel):
                 f"surfaces: expected APIs with text input, because clouds receive only tokenized text, got {inside[0]}"
             )
         return self
+
+    @model_validator(mode="after")
+    def _check_api(self) -> UpstreamSettings:
+        """Check `api` and what depends on it; all problems in one message."""
+        if problems := [*self._api_problems()]:
+            raise ValueError("; ".join(problems))
+        return self
+
+    def _api_problems(self) -> Iterator[str]:
+        if self.api is not UpstreamApi.OPENAI and self.kind is UpstreamKind.POOL:
+            yield f"api: expected openai for a pool, got {self.api.value}"
+        for api, section in PROVIDERS.items():
+            if self.api is not api and getattr(self, section) is not None:
+                yield f"{section}: expected only with api {api.value}, got {self.api.value}"
+            elif self.api is api and api in REQUIRED and getattr(self, section) is None:
+                yield f"{section}: expected this section with api {api.value}, got none"
+        served = self.served
+        for surface in self.surfaces:
+            if surface not in served.native | served.translated:
+                known = ", ".join(sorted(served.native | served.translated))
+                yield f"surfaces: expected some of {known} with api {self.api.value}, got {surface.value}"
+        for surface in self.translated_surfaces:
+            if self.api is not UpstreamApi.OPENAI or surface is not SurfaceName.MESSAGES:
+                yield f"translated_surfaces: expected only messages, with api openai, got {surface.value}"
+            elif surface not in self.surfaces:
+                yield f"translated_surfaces: expected some of surfaces, got {surface.value}"
+        if self.bedrock is not None and (self.bedrock.credentials_file is None) == (self.api_key_file is None):
+            yield "bedrock.credentials_file: expected either this or api_key_file, got both or neither"
+        if self.vertex is not None and self.api_key_file is not None:
+            yield "api_key_file: expected none with api vertex, which uses vertex.service_account_file"
+
+    @property
+    def served(self) -> Served:
+        """Client APIs of its API, and those that the gateway translates."""
+        return served_by(self.api, azure=self.azure, vertex=self.vertex, translated_surfaces=self.translated_surfaces)
+
+    @property
+    def key_header(self) -> str:
+        """Header of the API key."""
+        return self.api_key_header or KEY_HEADERS.get(self.api, "authorization")
 
     @model_validator(mode="after")
     def _check_send_principal(self) -> UpstreamSettings:
