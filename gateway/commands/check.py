@@ -19,6 +19,7 @@ from sovctl.support.errors import Busy, SovctlError, SpecError
 from sovctl.support.secret_files import read_key
 
 from ..access.authenticator import Authenticator
+from ..adapters import adapters_of
 from ..detect import make_detector
 from ..detect.build import recognizers_of
 from ..detect.clean_text_cache import CachedFinder
@@ -263,4 +264,7 @@ def _upstreams(settings: GatewaySettings) -> str:
                 pass
 
     asyncio.run(open_all())
-    return f"{len(settings.upstreams)} upstreams, TLS files and keys are usable; nothing was sent"
+    said = f"{len(settings.upstreams)} upstreams, TLS files and keys are usable; nothing was sent"
+    adapters = adapters_of(settings.upstreams)
+    adapted = [f"{name} ({adapters[name, surface].description})" for name, surface in adapters]
+    return f"{said}; adapters: {', '.join(adapted)}" if adapted else said

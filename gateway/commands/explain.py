@@ -24,6 +24,7 @@ from sovctl.support.secret_files import KEY_BYTES
 from ..access.authenticator import principal_of
 from ..access.clients import check_clients, load_all_clients
 from ..access.principal import Method, Principal
+from ..adapters import adapters_of
 from ..detect import make_detector
 from ..domain.errors import Code, Refused
 from ..exchange.inspected import Inspected
@@ -145,10 +146,11 @@ def _not_asked(settings: GatewaySettings, inspected: Inspected) -> list[str]:
 def _decided(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
     permit, admitted, prices = planned.inspected.permit, planned.inspected.admitted, settings.quota.prices
     own = planned.reasons[len(permit.reasons) :]
-    candidates = []
+    candidates, adapters = [], adapters_of(settings.upstreams)
     for name in planned.request.route.upstreams:
         upstream = settings.upstream(name)
         reasons = [reason.rpartition(":")[0] for reason in own if reason.endswith(f":{name}")]
+        adapter = adapters.get((name, planned.request.surface.name))
         if permit.verdict is Verdict.BLOCK or not (permit.verdict.may_leave or upstream.kind.may_see_raw_text):
             reasons.append("policy")
         candidates.append(
@@ -157,6 +159,7 @@ def _decided(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
                 "kind": upstream.kind.value,
                 "place": planned.upstreams.index(name) + 1 if name in planned.upstreams else None,
                 "reasons": [reason for reason in reasons if reason != "preferred"],
+                "adapter": adapter.description if adapter is not None else None,
                 "cost_at_most": _money(admitted.cost_nano.get(name)) if admitted.cost_nano else None,
             }
         )
@@ -235,7 +238,8 @@ def in_words(told: Mapping[str, Any]) -> Iterator[str]:
         place = f"{each['place']}." if each["place"] else "not"
         cost = f"at most {each['cost_at_most']:.6f} {unit}" if each["cost_at_most"] is not None else ""
         why = ", ".join(each["reasons"])
-        yield f"  {place:<4}{each['name']:<24}{each['kind']:<7}{'; '.join(filter(None, (cost, why)))}".rstrip()
+        said = "; ".join(filter(None, (each["adapter"], cost, why)))
+        yield f"  {place:<4}{each['name']:<24}{each['kind']:<7}{said}".rstrip()
 
 
 def _line(name: str, value: str) -> str:

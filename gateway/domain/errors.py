@@ -232,7 +232,7 @@ _NAMED = frozenset({Code.FIELD_NOT_ALLOWED, Code.MEDIA_URL_NOT_ALLOWED})
 """Codes whose message is about the field, which is present."""
 
 
-_NOT_TAKEN_UP = frozenset({"connect", "tls", "full", "open"})
+_NOT_TAKEN_UP = frozenset({"connect", "tls", "full", "open", "credentials", "inexpressible"})
 
 
 class UpstreamFailed(Exception):

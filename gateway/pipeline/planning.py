@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 
 from ..access.principal import Principal
+from ..adapters import Inexpressible, adapters_of
 from ..body.json_texts import TooDeep
 from ..body.media_references import find_media_problem, media_urls_of
 from ..detect.clean_text_cache import CachedFinder, Finder
@@ -39,7 +40,7 @@ from ..routing.complexity import complexity_of, shadow_of
 from ..routing.demand import demand_of
 from ..routing.plan import NO_COST_LIMITS, CostLimits, candidates_of, plan_route
 from ..settings import GatewaySettings, SurfaceName
-from ..surfaces import Surface
+from ..surfaces import SURFACES, Surface
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import Trace
@@ -92,6 +93,16 @@ class Planner:
         self._routes = {route.model: route for route in settings.routes}
         self._media_urls = {route.model: media_urls_of(route.media_hosts) for route in settings.routes}
         tables = request_field_tables(settings)
+        adapters = adapters_of(settings.upstreams)
+        self._adapters = {
+            (route.model, surface.name): tuple(
+                (adapters[name, surface.name], tables[name, surface.family])
+                for name in route.upstreams
+                if (name, surface.name) in adapters
+            )
+            for route in settings.routes
+            for surface in SURFACES.values()
+        }
         self._field_tables = {
             (route.model, surface): tuple(
                 {tables[name, surface] for name in route.upstreams if (name, surface) in tables}
@@ -186,6 +197,12 @@ class Planner:
             if problem is not None:
                 code = Code.MEDIA_URL_NOT_ALLOWED if problem.is_url else Code.FIELD_NOT_ALLOWED
                 raise Refused(code, param=problem.field)
+        for adapter, table in self._adapters[model, surface.name]:
+            removed = table.removed(body)
+            try:
+                adapter.check({name: value for name, value in body.items() if name not in removed})
+            except Inexpressible as error:
+                raise Refused(Code.FIELD_NOT_ALLOWED, param=error.field or None) from None
 
     async def inspect(self, admitted: Admitted) -> Inspected:
         """Return the request with its findings and the decision of policy.
@@ -275,6 +292,7 @@ class Planner:
         demand = demand_of(
             body,
             family=surface.family,
+            surface=surface.name,
             body_bytes=len(request.raw_body),
             max_answer_tokens=surface.max_answer_tokens(body),
             obstacles=inspection.obstacles if inspection is not None else (),

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import orjson
 
 from ..access.assertion import HEADER, PrincipalSigner
+from ..adapters import Adapters, AnswerOptions, Inexpressible
 from ..audit.audit_log import AuditLog
 from ..domain.errors import Code, Headers, Refused, Rejection, UpstreamFailed, UpstreamRejected
 from ..exchange.attempt import Attempt, AttemptResult
@@ -69,6 +70,7 @@ class UpstreamSender:
         salt_key: key of the tenants' cache salts.
         signer: signs the principal for pools that require it; None if no pool does.
         field_tables: see `AttemptPreparer`.
+        max_event_bytes: limit of an event that an adapter reads.
     """
 
     def __init__(
@@ -84,8 +86,12 @@ class UpstreamSender:
         salt_key: bytes,
         signer: PrincipalSigner | None,
         field_tables: FieldTables,
+        adapters: Adapters,
+        max_event_bytes: int,
     ) -> None:
         self._upstreams = upstreams
+        self._adapters = adapters
+        self._max_event_bytes = max_event_bytes
         self._preparer = AttemptPreparer(tokenizer, delivery, admission, audit, salt_key, field_tables)
         self._delivery = delivery
         self._admission = admission
@@ -265,14 +271,21 @@ class UpstreamSender:
         attempt = recorder.attempt
         request, tries = attempt.request, attempt.tries
         surface = request.surface
+        path, body, adapter = surface.path, attempt.body, self._adapters.get((upstream.name, surface.name))
         sent_at_s = time.perf_counter()
         charge.begin(self._admission.price(upstream.name))
         with span(request.trace, "upstream") as traced:
+            headers = self._headers(attempt, upstream, traced)
+            if adapter is not None:
+                try:
+                    path, body, headers = adapter.outgoing(body, is_stream=request.is_stream, headers=headers)
+                except Inexpressible:  # `Planner.accept` has checked it, so the request was changed since
+                    raise UpstreamFailed("inexpressible") from None
             answer = await upstream.post(
-                surface.path,
-                attempt.body,
+                path,
+                body,
                 is_stream=request.is_stream,
-                headers=self._headers(attempt, upstream, traced),
+                headers=headers,
                 key=self._affinity(attempt, upstream),
                 tokens=attempt.planned.demand.tokens,
                 deadline_s=request.deadline_s,
@@ -283,6 +296,8 @@ class UpstreamSender:
             )
             if traced is not None:
                 traced.say({"attempts": len(tries.words())})
+        if adapter is not None:
+            answer.decoder = adapter.decoder(_answer_options(attempt), max_event_bytes=self._max_event_bytes)
         if tries.hedges:
             self._metrics.hedges.add(upstream.name, by=tries.hedges)
         result: AnswerStream | AttemptResult
@@ -322,3 +337,11 @@ class UpstreamSender:
         if recorder.handoff_id is not None:
             headers.append((b"x-sovctl-handoff-id", recorder.handoff_id.encode()))
         return Reply(200, upstream.kind, request.request_id, content, headers)
+
+
+def _answer_options(attempt: Attempt) -> AnswerOptions:
+    """Return the values of an answer that an adapter adds."""
+    request = attempt.request
+    options = attempt.planned.inspected.admitted.body.get("stream_options")
+    has_usage = isinstance(options, dict) and bool(options.get("include_usage"))
+    return AnswerOptions(f"sovctl-{request.request_id}", int(time.time()), has_usage)

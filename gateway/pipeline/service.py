@@ -23,6 +23,7 @@ from sovctl.support.random_bytes import random_bytes
 
 from ..access.assertion import PrincipalSigner
 from ..access.principal import Principal
+from ..adapters import adapters_of
 from ..audit.audit_log import AuditLog
 from ..detect.clean_text_cache import Finder
 from ..detect.findings_memory import FindingsMemory
@@ -120,6 +121,8 @@ class RequestHandler:
             salt_key=keys.salt,
             signer=signer,
             field_tables=request_field_tables(settings),
+            adapters=adapters_of(settings.upstreams),
+            max_event_bytes=settings.limits.max_event_bytes,
         )
 
     async def serve(

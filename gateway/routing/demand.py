@@ -31,6 +31,8 @@ class Demand(NamedTuple):  # created for every request; a frozen dataclass takes
     """Lower bound of prompt and answer; a model with a shorter context cannot serve the request."""
     tokens: int
     """Estimate of prompt and answer."""
+    surface: str = ""
+    """Name of its surface."""
 
 
 def demand_of(
@@ -40,6 +42,7 @@ def demand_of(
     body_bytes: int,
     max_answer_tokens: int,
     obstacles: Collection[Obstacle],
+    surface: str = "",
 ) -> Demand:
     """Return the requirements of a request.
 
@@ -47,12 +50,14 @@ def demand_of(
         body_bytes: size of its JSON.
         max_answer_tokens: most tokens of an answer that the client allows; 0 if it sets no limit.
         obstacles: content that cannot be inspected, pictures and sound among it.
+        surface: name of its surface.
     """
     return Demand(
         family,
         _needs(body, obstacles),
         body_bytes // _BYTES_PER_TOKEN_AT_MOST + max_answer_tokens,
         body_bytes // _BYTES_PER_TOKEN + max_answer_tokens,
+        surface,
     )
 
 

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ..adapters import unserved_surfaces
 from ..policy.decision import Permit, Verdict
 from ..settings import Capability, GatewaySettings, SurfaceName, UpstreamKind
 from ..upstream.server_choice import State
@@ -45,10 +46,12 @@ class Candidate:
     capabilities: frozenset[Capability] | None
     """None if unknown; the upstream is then tried."""
     max_model_len: int
+    unserved: frozenset[str] = frozenset()
+    """Names of surfaces that it lacks, though it serves others of their family."""
 
     def exclusion_reason(self, demand: Demand) -> str | None:
         """Return the reason why it cannot serve a request; None if it can."""
-        if demand.family not in self.surfaces:
+        if demand.family not in self.surfaces or demand.surface in self.unserved:
             return "surface"
         if demand.needs and self.capabilities is not None and not demand.needs <= self.capabilities:
             return f"capability-{min(demand.needs - self.capabilities)}"
@@ -105,6 +108,7 @@ def candidates_of(settings: GatewaySettings) -> Mapping[str, Candidates]:
             frozenset(upstream.surfaces),
             None if upstream.capabilities is None else frozenset(upstream.capabilities),
             upstream.max_model_len,
+            unserved_surfaces(upstream),
         )
         for upstream in settings.upstreams
     }

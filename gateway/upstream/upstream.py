@@ -329,7 +329,7 @@ class Upstream:
         """Return the headers that authorize the request.
 
         Raises:
-            UpstreamFailed: there are no usable credentials.
+            UpstreamFailed: credentials are absent or expired (`credentials`).
         """
         assert self._authorization is not None
         authority, target = server.address.authority, server.target(request.path)

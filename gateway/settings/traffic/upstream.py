@@ -161,7 +161,7 @@ class UpstreamSettings(SettingsModel):
 
     @property
     def served(self) -> Served:
-        """Client APIs of its API, and those that the gateway translates."""
+        """Client APIs of the upstream: those it has, and those the gateway translates."""
         return served_by(self.api, azure=self.azure, vertex=self.vertex, translated_surfaces=self.translated_surfaces)
 
     @property

@@ -9,11 +9,12 @@
 | `vertex`, publisher `anthropic` | `messages` | `chat.completions` |
 | `vertex`, publisher `google` | `chat.completions` | `messages` |
 
-Counting tokens (`/v1/messages/count_tokens`) needs an API of Anthropic or Bedrock; chat completions have none.
+Counting tokens (`/v1/messages/count_tokens`) needs an API of Anthropic or Bedrock; chat completions lack it.
 """
 
 from __future__ import annotations
 
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
@@ -40,6 +41,11 @@ class AzureSettings(SettingsModel):
 
     api_version: Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}(-preview)?$")] | None = None
     """Version of the API by deployment, such as 2024-10-21; `model` is then the deployment. Default: the v1 API."""
+
+    @field_validator("api_version", mode="before")
+    @classmethod
+    def _text(cls, version: object) -> object:
+        return version.isoformat() if isinstance(version, date) else version  # YAML reads it as a date
 
 
 class BedrockSettings(SettingsModel):

@@ -23,7 +23,7 @@ class Authorization(Protocol):
             target: path and query, as sent.
 
         Raises:
-            UpstreamFailed: there are no usable credentials (`credentials`); nothing may be sent.
+            UpstreamFailed: credentials are absent or expired (`credentials`); nothing may be sent.
         """
 
     def rejected(self) -> None:
