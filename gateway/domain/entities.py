@@ -57,5 +57,5 @@ IDENTIFYING: frozenset[EntityType] = frozenset(
     }
 )
 """Entity types that identify a person, and not only a company or a device."""
-LABELS: tuple[str, ...] = (*(entity_type.value for entity_type in TEXT_TYPES), *(mark.value for mark in Mark))
+LABELS: tuple[str, ...] = (*(entity_type.value for entity_type in EntityType), *(mark.value for mark in Mark))
 """Every label a token can carry. None is the beginning of another followed by `_`, so a token has one reading."""

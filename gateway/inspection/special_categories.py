@@ -1,7 +1,7 @@
 """Finds special categories of personal data next to an identified person: in the same text, message or row.
 
 GDPR Art. 9 and 10 protect data about a person: "the patient has diabetes" is such data if the message also contains a
-name or an identifier of a person. Without one there is no finding. Messages are the items of the lists in a body; a
+name or an identifier of a person. Other messages give no finding. Messages are the items of the lists in a body; a
 body without lists is one message. Keys of JSON are read with their values. Pure.
 
     special_categories(leaves, inspector.findings)      # Counter({"HEALTH": 1})
