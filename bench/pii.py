@@ -43,6 +43,7 @@ MOST_LEAKED_UNSEEN = 0.02
 # From issue 15, 2026-11: special categories of personal data next to a person (`bench.pii_sets.special_categories`).
 LEAST_RECALL, LEAST_PRECISION = 0.9, 0.95
 MOST_FALSE_CATEGORIES_PER_1000 = 2.0
+MOST_FALSE_IN_SET, MOST_FALSE_LEGAL_FORMS = 2.0, 5.0  # per 1,000 words, in documents without identifiers
 NAMES = frozenset({"PERSON", "PER", "NAME", "ORG", "ORGANIZATION", "COMPANY", "GIVENNAME", "SURNAME"})
 """Types that only a list of the institution's customers or a model can find; no bar without one of them."""
 
@@ -151,7 +152,16 @@ def misses(result: dict[str, Any], *, has_names: bool) -> list[str]:
         if hits is not None and hits["per_1000"] >= MOST_FALSE_PER_1000:
             got = f"{hits['per_1000']} false hits per 1,000 words"
             found.append(f"{language}: {got} (below {MOST_FALSE_PER_1000:g})")
+    for name, hits in clean_sets(result).items():
+        most = MOST_FALSE_LEGAL_FORMS if name == "legal-forms" else MOST_FALSE_IN_SET
+        if hits["per_1000"] >= most:
+            found.append(f"set {name}: {hits['per_1000']} false hits per 1,000 words (below {most:g})")
     return [*found, *_missed_categories(result.get("categories", {}))]
+
+
+def clean_sets(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the false hits of each set of our own, in its documents without identifiers."""
+    return result["false_hits"]["documents without spans, by set"] if "false_hits" in result else {}
 
 
 def _missed_categories(categories: dict[str, Any]) -> Iterator[str]:
@@ -189,6 +199,7 @@ def show(result: dict[str, Any]) -> None:
     hits = result["false_hits"]
     rows = {name: hits[name] for name in ("all", "documents without spans")}
     rows |= hits["documents without spans, by language"]
+    rows |= {f"set {name}": row for name, row in clean_sets(result).items()}
     print(f"\n{'false hits':28}{'words':>9}{'per 1,000':>11}{'95 %':>16}  by entity type")
     for name, row in rows.items():
         if row is not None:

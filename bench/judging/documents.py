@@ -3,7 +3,8 @@
     {"text": "Write to anna@example.com", "language": "en", "spans": [{"start": 9, "end": 25, "type": "EMAIL"}]}
 
 Positions count characters of `text`. Types are whatever the set calls them. `categories` lists the special categories
-of personal data that the text mentions next to a person, such as `["HEALTH"]`. Keys that are not listed are left alone.
+of personal data that the text mentions next to a person, such as `["HEALTH"]`; `set` is the name of its set. Keys that
+are not listed are left alone.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class Document:
     spans: tuple[Span, ...]
     categories: frozenset[str] | None = None
     """Special categories of personal data; None if the set does not annotate them."""
+    set: str = ""
+    """Name of the set, for false hits by set."""
 
 
 def read_documents(path: Path) -> list[Document]:
@@ -97,7 +100,7 @@ def _document(line: bytes) -> tuple[list[str], Document | None]:
         return wrong, None
     ordered = tuple(sorted(spans, key=lambda s: (s.start, s.end, s.type)))
     named = None if categories is None else frozenset(categories)
-    return [], Document(found["text"], found["language"], ordered, named)
+    return [], Document(found["text"], found["language"], ordered, named, str(found.get("set", "")))
 
 
 def _span_problem(span: Any, length: int) -> str | None:

@@ -39,6 +39,10 @@ def summarise(documents: Sequence[Document], outcomes: Sequence[Outcome], inspec
             "documents without spans, by language": {
                 each: _false_hits([o for d, o in pairs if d.language == each and not d.spans]) for each in languages
             },
+            "documents without spans, by set": {
+                each: _false_hits([o for d, o in pairs if d.set == each and not d.spans])
+                for each in sorted({d.set for d in documents if d.set and not d.spans})
+            },
         },
         "categories": {
             each: _categories([(d, o) for d, o in pairs if each in ("all", d.language)]) for each in ("all", *languages)

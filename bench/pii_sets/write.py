@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from bench.pii_sets import addresses, names, number_rows, rows_of_people, special_categories
+from bench.pii_sets import addresses, legal_forms, names, number_rows, rows_of_people, special_categories
 from bench.pii_sets.documents import LANGUAGES, clean, disguised, structured
 from bench.pii_sets.unseen import unseen, unseen_clean
 from sovctl.support.atomic_files import write_atomic
@@ -46,11 +46,16 @@ def write_sets(folder: Path, *, seed: int, per_type: int) -> list[Path]:
         for make in (special_categories.mentions, special_categories.others, special_categories.nameless)
         for document in make(each, documents=2 * per_type, seed=seed)
     ]
+    for make, name in ((legal_forms.legal_forms, "legal-forms"), (legal_forms.counters, "counters")):
+        sets[name] = [d for each in legal_forms.languages() for d in make(each, documents=per_type, seed=seed)]
     with (folder / CUSTOMERS).open("w", encoding="utf-8", newline="") as file:
         rows = csv.DictWriter(file, names.COLUMNS)
         rows.writeheader()
         rows.writerows(names.customers(seed=seed))
-    return [_write(folder / f"{name}.jsonl", documents) for name, documents in sets.items()]
+    return [
+        _write(folder / f"{name}.jsonl", ({**each, "set": name} for each in documents))
+        for name, documents in sets.items()
+    ]
 
 
 def _write(path: Path, documents: Iterable[dict[str, Any]]) -> Path:
