@@ -66,6 +66,11 @@ _INITIALS_BEFORE = re.compile(r"(?<![^\W_])((?:[^\W\d_]\.[ \u00a0]?){1,2})\Z")
 _INITIALS_BEHIND = re.compile(r",?[ \u00a0]((?:[^\W\d_]\.[ \u00a0]?){0,1}[^\W\d_]\.)")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:\n\r>•*«“\"(-])[ \t]{0,4}\Z")
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)[ \t]{1,2}\Z")
+# English only: in German and Spanish, people say "die Kowalska".
+_ARTICLE = re.compile(
+    r"(?<![^\W_])(?:the|a|an|this|these|each|every|any|its|our|their|your)[ \t\n]{1,2}\Z", re.IGNORECASE
+)
+_ARTICLE_WITHIN = 8  # characters
 _ABBREVIATIONS = frozenset(
     """
     u.s. u.k. u.n. e.u. p.s. a.m. p.m. d.c. n.b. a.g. s.a. n.v. b.v. e.v. i.e. e.g. z.b. d.h. u.a. p.o. l.p. т.е. т.д.
@@ -128,10 +133,24 @@ class Aliases:
         for start, end, part in self._searched(text) if is_search_wanted else self._looked_up(text):
             if (start, end) not in found or text[start:end].casefold() == part.word:
                 found[start, end] = part
+        self._drop_ordinary(text, found)
         if not text.isascii() or index.has_marks:
             for start, end, part in self._of_another_script(text):
                 found.setdefault((start, end), part)
         return [*self._joined(text, found), *self._bare_initials(text, is_search_wanted=is_search_wanted)]
+
+    @staticmethod
+    def _drop_ordinary(text: str, found: dict[tuple[int, int], NamePart]) -> None:
+        """Remove parts in lower case that an article shows to be words: "the equity" after "Mr. Equity"."""
+        lower = {span: part for span, part in found.items() if text[span[0]].islower()}
+        ordinary = {
+            part
+            for (start, _), part in lower.items()
+            if not is_given_name(part.word) and _ARTICLE.search(text, max(0, start - _ARTICLE_WITHIN), start)
+        }
+        for span, part in lower.items() if ordinary else ():
+            if part in ordinary:
+                del found[span]
 
     def _word(self, word: str) -> WordForms:
         forms = self._words.get(word)

@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from ...domain.work import spend
 from ..text.words import Words
 from .clues import Clue
+from .companies import is_company
 from .cues import CUES, SAINTS, SURNAMES, Cue, Place
 from .given_names import GIVEN_WORDS
 from .label_below import name_below
-from .shape import LOWER, Name, ends_like_surname, is_company, is_lower, is_non_name, name_at, word_before
+from .shape import LOWER, Name, ends_like_surname, is_lower, is_non_name, name_at, word_before
 
 _LOWER_BEHIND = re.compile(f" {LOWER}")  # after most cues: "the customer asked"
 _AFTER_TITLE = re.compile(r"\.?[ \t\u00a0]{1,3}|\.(?=\w)")
@@ -59,7 +60,7 @@ def by_cue(text_words: Words, clues: Sequence[Clue]) -> Iterator[tuple[str, Name
         name = look(text_words.text, at, cue)
         if name is not None:
             spend(_NAME_WORK)
-            if not is_company(text_words.text, name.end):
+            if not is_company(text_words.text, name.start, name.end):
                 yield rule, name
 
 

@@ -9,10 +9,11 @@ from ...domain.entities import EntityType
 from ...domain.work import spend
 from ..context.table_rows import rows_of
 from ..findings.finding import Finding
+from .companies import is_company
 from .cues import FIELDS, OTHER_FIELDS, PARTICLES, WEAK_FIELDS
 from .given_names import GIVEN_WORDS
 from .non_names import is_common_word
-from .shape import Name, is_company, is_lower, name_at
+from .shape import Name, is_lower, name_at
 
 _SIGN_WORK = 4  # units of work: a sign that may end a label
 _LONGEST_LABEL = 40  # characters
@@ -72,7 +73,9 @@ def in_fields(text: str) -> Iterator[tuple[str, Name]]:
             continue  # the headers of a table
         name = _with_given(text, name_at(text, value.end(), may_be_lower=True))
         is_cell = text[at] == "\t"
-        if name is not None and _is_believed(text, name, label, is_cell=is_cell) and not is_company(text, name.end):
+        if name is None or not _is_believed(text, name, label, is_cell=is_cell):
+            continue
+        if not is_company(text, name.start, name.end):
             yield "NAME_FIELD", name
 
 

@@ -15,7 +15,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from ..language.stop_words import GROUP_OF
-from .cues import COMPANIES, PARTICLES, TITLES
+from .cues import PARTICLES, TITLES
 from .given_names import GIVEN_NAMES, is_given_name
 from .non_names import NON_NAMES, is_common_word
 
@@ -39,12 +39,6 @@ _SURNAME = re.compile(
     r"[^\W\d_]{2}(?:(?:[оеё]в|[иы]н)(?:а|у|ым|е|ой|ы|ых)?|[сц]к(?:ий|ая|ого|ому|им|ом|ой|ую)|енко|[чщ]ук(?:а|у|ом|е)?"
     r"|дзе|швили|янц?|[оеё]вич(?:а|у|ем|е)?|[sc]k(?:i|a|iego|iemu|im|iej|ą)|dzk(?:i|a|iego|iej|ą)|czyk(?:a|owi|iem)?"
     r"|wicz(?:a|owi|em)?|[oe]va?|enko|chuk|[sc]k(?:y|iy|aya))\Z"
-)
-_ALSO_WORDS = ("ab", "co", "sa", "se", "spa")
-"""Legal forms that are words as well, of which a company has the capital: "Pedro Salinas se encuentra"."""
-_COMPANY = re.compile(
-    r"[ \t]{1,2}(?:&|(?i:" + "|".join(sorted(set(COMPANIES).difference(_ALSO_WORDS))) + r")\b"
-    r"|(?:A[bB]|C[oO]|S[aAeE]|S[pP][aA])\b(?![ \t]{1,2}[A-ZÀ-ÖØ-Þ]{3}))"
 )
 
 # Arabic script: what joins two words of a name, and how an imperfect verb begins.
@@ -101,11 +95,6 @@ def is_caseless(word: str) -> bool:
 def ends_like_surname(word: str) -> bool:
     """Return whether a word ends like a Slavic surname; the ending may be inflected."""
     return _SURNAME.search(word) is not None
-
-
-def is_company(text: str, end: int) -> bool:
-    """Return whether the text after `end` makes the name a company or a place: `Robert Bosch GmbH`."""
-    return _COMPANY.match(text, end) is not None
 
 
 def is_lower(text: str, at: int) -> bool:
