@@ -11,7 +11,8 @@ import json
 import re
 
 _TOKEN = re.compile(r'[{}\[\]:,]|[^\s{}\[\]:,"]+|\s+|"')
-_STRING_END = re.compile(r'(?:[^"\\]|\\.)*?"', re.DOTALL)
+_STRING_END = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_LONGEST_KEY = 4096  # characters as written; no tool has such a key, and collecting it takes time
 
 
 class JsonPath:
@@ -20,7 +21,9 @@ class JsonPath:
     def __init__(self) -> None:
         self._open: list[str] = []  # brackets
         self._keys: list[str | None] = []  # one for each open object; None before its first key
-        self._string: str | None = None  # raw text of the string so far; None outside of strings
+        self._is_in_string = False
+        self._is_escaped = False  # the text ends within a string, after a backslash that escapes the next character
+        self._key = ""  # raw text of the key so far
         self._is_key = False
         self._may_be_key = False
         self._is_broken = False
@@ -30,14 +33,14 @@ class JsonPath:
         """Keys of the value at this position; of a key, those of its object. None if the text is no JSON."""
         if self._is_broken:
             return None
-        keys = self._keys[:-1] if self._is_key and self._string is not None else self._keys
+        keys = self._keys[:-1] if self._is_key and self._is_in_string else self._keys
         return tuple(key for key in keys if key is not None)
 
     def feed(self, text: str) -> None:
         """Add raw JSON text."""
         position = 0
         while position < len(text) and not self._is_broken:
-            if self._string is not None:
+            if self._is_in_string:
                 position = self._in_string(text, position)
                 continue
             match = _TOKEN.match(text, position)
@@ -48,27 +51,29 @@ class JsonPath:
             self._outside(match.group())
 
     def _in_string(self, text: str, position: int) -> int:
-        assert self._string is not None
-        seen = self._string[-1:] if self._string.endswith("\\") and _odd(self._string) else ""
-        match = _STRING_END.match(seen + text[position:])
-        if match is None:
-            self._string += text[position:]
-            return len(text)
-        end = position + match.end() - len(seen)
-        raw = self._string + text[position : end - 1]
-        self._string = None
+        """Read to the end of the string, or of the text; return the position after it."""
+        begin = position + self._is_escaped
+        match = _STRING_END.match(text, begin)
+        end = len(text) if match is None else match.end()
         if self._is_key:
+            self._key += text[position : end if match is None else end - 1]
+            self._is_broken = len(self._key) > _LONGEST_KEY
+        if match is None:
+            self._is_escaped = _has_odd_end(text, begin)
+            return end
+        self._is_in_string = self._is_escaped = False
+        if self._is_key and not self._is_broken:
             try:
-                self._keys[-1] = json.loads(f'"{raw}"', strict=False)
+                self._keys[-1] = json.loads(f'"{self._key}"', strict=False)
             except ValueError:
                 self._is_broken = True
-            self._is_key = False
+        self._is_key = False
         return end
 
     def _outside(self, token: str) -> None:
         first = token[0]
         if first == '"':
-            self._string, self._is_key = "", self._may_be_key
+            self._is_in_string, self._is_key, self._key = True, self._may_be_key, ""
             self._may_be_key = False
         elif first == "{":
             self._open.append("{")
@@ -88,5 +93,9 @@ class JsonPath:
             self._may_be_key = bool(self._open) and self._open[-1] == "{"
 
 
-def _odd(text: str) -> bool:
-    return (len(text) - len(text.rstrip("\\"))) % 2 == 1
+def _has_odd_end(text: str, begin: int) -> bool:
+    """Return whether `text` has an odd number of backslashes at its end, from `begin` on."""
+    end = len(text)
+    while end > begin and text[end - 1] == "\\":
+        end -= 1
+    return (len(text) - end) % 2 == 1
