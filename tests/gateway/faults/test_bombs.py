@@ -212,16 +212,18 @@ PATTERNS = {
 
 @pytest.mark.parametrize("bomb", PATTERNS)
 def test_time_grows_with_size_and_no_faster(gateway: LoopbackGateway, bomb: str) -> None:
-    def spend(size: int) -> float:
-        text = "Please read this for me: " + PATTERNS[bomb] * (size // len(PATTERNS[bomb]))
+    def spend(size: int, number: int) -> float:
+        text = f"Please read text {number} for me: " + PATTERNS[bomb] * (size // len(PATTERNS[bomb]))
         begun = cpu_s(gateway)
         status, _, said = gateway.post(say(text), timeout_s=120)
         assert status == 200, said
         return cpu_s(gateway) - begun
 
-    small = spend(sample_bytes(64 << 10))
-    # Four times the text: four times the time if linear, sixteen if quadratic; the rest is for a busy machine.
-    assert spend(sample_bytes(256 << 10)) < 9 * small + 0.3
+    small = spend(sample_bytes(64 << 10), 0)
+    # Four times the text: four times the time if linear, sixteen if quadratic; the rest is for a busy machine, where
+    # one measurement may also be an outlier. Each text is new, because findings are remembered.
+    spent = [spend(sample_bytes(256 << 10), number) for number in (1, 2, 3)]
+    assert min(spent) < 9 * small + 0.3, (small, spent)
 
 
 def test_more_identifiers_than_can_be_looked_for_stay_inside(gateway: LoopbackGateway, upstream: EchoUpstream) -> None:
@@ -241,7 +243,8 @@ def test_a_bomb_does_not_keep_others_waiting(gateway: LoopbackGateway) -> None:
         while not bomb.done():
             assert gateway.get("/healthz")[0] == 200
             served += 1
-        assert bomb.result()[0] == 200
+        status, _, said = bomb.result()
+    assert status == 200 or reason(said) == "too_much_work"
     assert served > 1
 
 
