@@ -83,6 +83,16 @@ def key_files(context: Context) -> list[Credential]:
     return made
 
 
+def cloud_credentials_file(cloud: str) -> str:
+    """Return the name of the file with the keys of AWS, or of a service account, for a cloud."""
+    return f"cloud-{cloud}.credentials"
+
+
+def token_ca_file(cloud: str) -> str:
+    """Return the name of the file with the certificate authority of a cloud's token endpoint."""
+    return f"token-{cloud}-ca.pem"
+
+
 def cloud_files(context: Context) -> list[Credential]:
     """Return the API keys and certificate authorities of clouds."""
     found = []
@@ -93,6 +103,14 @@ def cloud_files(context: Context) -> list[Credential]:
         if cloud.ca_file:
             name = f"cloud-{cloud.name}-ca.pem"
             found.append(Credential(name, f"{TLS}/{name}", f"certificate authority of cloud {cloud.name}"))
+        if cloud.credentials is not None:
+            name = cloud_credentials_file(cloud.name)
+            found.append(Credential(name, f"{SECRETS}/{name}", f"keys of cloud {cloud.name}", True))
+        if cloud.vertex is not None and cloud.vertex.token_ca_file:
+            name = token_ca_file(cloud.name)
+            found.append(
+                Credential(name, f"{TLS}/{name}", f"certificate authority of the token endpoint of {cloud.name}")
+            )
     return found
 
 

@@ -19,7 +19,14 @@ from sovctl.support.errors import InputError
 
 from ..certificate_authority import Authority
 from ..resources.context import Context
-from ..resources.credential import credentials_on, fingerprint, kek_file, token_key_file
+from ..resources.credential import (
+    cloud_credentials_file,
+    credentials_on,
+    fingerprint,
+    kek_file,
+    token_ca_file,
+    token_key_file,
+)
 from ..resources.gateway.access import client_entry
 from ..resources.resource import CREATED_BY_APPLY
 from ..spec import Node, SiteSpec
@@ -94,6 +101,8 @@ class Credentials:
             for cloud in self.spec.gateway.clouds:
                 if name == f"cloud-{cloud.name}-ca.pem":
                     return self.site_folder / (cloud.ca_file or "")
+                if name == token_ca_file(cloud.name):
+                    return self.site_folder / ((cloud.vertex and cloud.vertex.token_ca_file) or "")
             if name == "handoff-webhook-ca.pem":
                 webhook = self.spec.gateway.handoff.webhook if self.spec.gateway.handoff else None
                 return self.site_folder / ((webhook.ca_file if webhook else None) or "")
@@ -194,6 +203,10 @@ class Credentials:
             if cloud.api_key and (not may_be_absent or _is_there(cloud.api_key, self.site_folder)):
                 where = f"site.yaml: gateway.clouds[{index}].api_key"
                 derived[f"cloud-{cloud.name}.key"] = _api_key(cloud.api_key, self.site_folder, where) + "\n"
+            credentials = cloud.credentials
+            if credentials and (not may_be_absent or _is_there(credentials, self.site_folder)):
+                where = f"site.yaml: gateway.clouds[{index}].{cloud.credentials_place}"
+                derived[cloud_credentials_file(cloud.name)] = read_secret(credentials, self.site_folder, where) + "\n"
         database = self.spec.gateway.vault.postgresql
         if database and (not may_be_absent or _is_there(database.password, self.site_folder)):
             where = "site.yaml: gateway.vault.postgresql.password"

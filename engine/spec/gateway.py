@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AnyHttpUrl, Field
 
 from .access import Admin, CallerLimits, CertificateName, GroupName, IdentityProvider, Prices, Team
+from .cloud_api import AzureOpenAI, Bedrock, CloudApi, CloudModelName, Vertex
 from .detect import Detect
 from .policy import Policy
 from .release import Handoff
@@ -28,26 +29,52 @@ class Cloud(SpecModel):
     name: Name
     """Name that routes refer to."""
     base_url: AnyHttpUrl
-    """OpenAI-compatible base URL, such as https://10.9.0.2:443/v1. Its address and port need a perimeter exception."""
-    model: ModelName
-    """Model name in requests to the cloud."""
+    """Base URL, such as https://10.9.0.2:443/v1. Its address and port need a perimeter exception."""
+    api: CloudApi = "openai"
+    """API of the cloud: OpenAI's and compatible ones, Azure OpenAI, Anthropic, Amazon Bedrock or Google Vertex AI. See
+    docs/upstream-apis.md."""
+    model: CloudModelName
+    """Model name in requests to the cloud. Azure OpenAI: the deployment. Bedrock: the id or ARN."""
     surfaces: Annotated[list[CloudSurface], Field(min_length=1)] = Field(
         default_factory=lambda: list[CloudSurface](["chat.completions"])
     )
-    """APIs of the cloud, named as in OpenAI's API; `messages` is Anthropic's. Requests of other APIs are not sent to
-    it."""
+    """APIs of clients that the cloud serves, named as in OpenAI's API; `messages` is Anthropic's. Requests of other
+    APIs are not sent to it. The gateway translates those that `api` lacks."""
+    translated_surfaces: list[Literal["messages"]] = Field(default_factory=list)
+    """Those of `surfaces` that a cloud of `api: openai` lacks; the gateway translates them to chat completions."""
+    default_max_tokens: Annotated[int, Field(ge=1, le=16_777_216)] | None = None
+    """Maximum tokens of an answer if the client states none and the cloud requires a number. Default: 4,096."""
+    azure: AzureOpenAI | None = None
+    """Settings of `api: azure-openai`."""
+    bedrock: Bedrock | None = None
+    """Settings of `api: bedrock`; required there."""
+    vertex: Vertex | None = None
+    """Settings of `api: vertex`; required there."""
     jurisdiction: Country
     """Country whose law applies to the data that the cloud receives."""
     ca_file: FilePath | None = None
     """Private CA of the cloud, on the controller, relative to site.yaml. Default: the system's CAs."""
     api_key: Secret | None = None
     """API key that the gateway sends to the cloud."""
-    api_key_header: Literal["authorization", "x-api-key"] = "authorization"
-    """Header of the key: `Authorization: Bearer`, or `x-api-key` as in Anthropic's API."""
+    api_key_header: Literal["authorization", "x-api-key", "api-key"] | None = None
+    """Header of the key. Default: `x-api-key` with api `anthropic`, `api-key` with `azure-openai`, otherwise
+    `authorization` (a bearer token)."""
     max_model_len: Annotated[int, Field(ge=16, le=16_777_216)] = 8192
     """Maximum tokens of prompt and answer together."""
     capabilities: list[Capability] | None = None
     """Features of its model beyond text. Requests that need another feature are not sent to it. Default: all."""
+
+    @property
+    def credentials(self) -> Secret | None:
+        """Keys with which requests are signed, or exchanged for a token; None without."""
+        if self.bedrock is not None:
+            return self.bedrock.credentials
+        return self.vertex.service_account if self.vertex is not None else None
+
+    @property
+    def credentials_place(self) -> str:
+        """Path of `credentials` below the cloud."""
+        return "bedrock.credentials" if self.bedrock is not None else "vertex.service_account"
 
 
 class Client(SpecModel):

@@ -231,6 +231,10 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
             yield FileReference(f"gateway.clouds[{index}].ca_file", cloud.ca_file, None, is_secret=False)
         if cloud.api_key is not None:
             yield _secret(f"gateway.clouds[{index}].api_key", cloud.api_key)
+        if cloud.credentials is not None:
+            yield _secret(f"gateway.clouds[{index}].{cloud.credentials_place}", cloud.credentials)
+        if cloud.vertex is not None and (file := cloud.vertex.token_ca_file) is not None:
+            yield FileReference(f"gateway.clouds[{index}].vertex.token_ca_file", file, None, is_secret=False)
     if database := spec.gateway.vault.postgresql:
         yield _secret("gateway.vault.postgresql.password", database.password)
         if database.ca_file is not None:

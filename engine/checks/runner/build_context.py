@@ -32,6 +32,7 @@ def _controller(site: Site) -> Controller:
     references = [spec.access.key_file]
     if spec.gateway is not None:
         secrets = [each.api_key for each in spec.gateway.clients] + [each.api_key for each in spec.gateway.clouds]
+        secrets += [each.credentials for each in spec.gateway.clouds]
         references += [each.file for each in secrets if each is not None and each.file]
     return Controller(
         program=str(Path(sys.executable).with_name("sovctl")),

@@ -20,8 +20,10 @@ from ..pool import START_TIMEOUT_S
 from ..resource import CREATED_BY_APPLY, Desired, Risk, State
 from ..resource_type import Query, ResourceType
 from . import access as gateway_access
+from . import cloud_api as gateway_cloud_api
 from . import handoff as gateway_handoff
 from . import vault as gateway_vault
+from .cloud_api import KEY_HEADERS
 
 CONFIG = "/etc/sovctl/gateway.yaml"
 UNIT = "sovctl-gateway"
@@ -143,13 +145,14 @@ def _clouds(context: Context) -> Iterator[dict[str, Any]]:
             "surfaces": list(cloud.surfaces),
             "max_model_len": cloud.max_model_len,
             "jurisdiction": cloud.jurisdiction,
+            **gateway_cloud_api.api_settings(cloud),
             **({} if cloud.capabilities is None else {"capabilities": list(cloud.capabilities)}),
         }
         if cloud.ca_file:
             entry["ca_file"] = f"{TLS}/cloud-{cloud.name}-ca.pem"
         if cloud.api_key:
             entry["api_key_file"] = f"{SECRETS}/cloud-{cloud.name}.key"
-            entry["api_key_header"] = cloud.api_key_header
+            entry["api_key_header"] = cloud.api_key_header or KEY_HEADERS.get(cloud.api, "authorization")
         yield entry
 
 

@@ -12,7 +12,7 @@ from sovctl.support.errors import Problem
 
 from ...catalog import Catalog
 from ...spec import SiteSpec
-from . import access, approvals, demand, detect, lora, pools, release, site, vault
+from . import access, approvals, cloud_api, demand, detect, lora, pools, release, site, vault
 from .rule import Rule, SiteUnderValidation
 
 RULES: tuple[Rule, ...] = (
@@ -41,6 +41,9 @@ RULES: tuple[Rule, ...] = (
          site.check_stays_on_prem),
     Rule("a cloud is reached by https, through a named exception of the same address and port",
          ("gateway", "perimeter"), site.check_clouds),
+    Rule("a cloud's surfaces, sections and credentials fit its `api`", ("gateway",), cloud_api.check_cloud_apis),
+    Rule("a token endpoint is reached by https, through a named exception", ("gateway", "perimeter"),
+         site.check_token_urls),
     Rule("no exception has expired", ("perimeter",), site.check_expiry),
     Rule("with clouds, the gateway has a machine without GPUs", ("gateway", "node_groups"), site.check_gateway_apart),
     Rule("a secret is a file or an environment variable, and no two clients share one", ("gateway",),

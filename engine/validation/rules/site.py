@@ -203,6 +203,26 @@ def check_stays_on_prem(site: SiteUnderValidation) -> Iterator[Problem]:
         )
 
 
+def check_token_urls(site: SiteUnderValidation) -> Iterator[Problem]:
+    """Check the token endpoints of clouds, which the gateway reaches as it reaches the clouds."""
+    gateway = site.spec.gateway
+    exceptions = {(str(each.address), each.port) for each in site.spec.perimeter.exceptions}
+    for index, cloud in enumerate(gateway.clouds if gateway else []):
+        if cloud.vertex is None:
+            continue
+        where, url = f"gateway.clouds[{index}].vertex.token_url", cloud.vertex.token_url
+        if url.scheme != "https":
+            yield Problem(f"expected https, got {url.scheme}", where=where, hint="use TLS, because tokens are secrets")
+        unusual = list(_no_address(url.host or "", where))
+        yield from unusual
+        if not unusual and (url.host, url.port) not in exceptions:
+            yield Problem(
+                f"expected a perimeter exception for {_host_port(url)}, got none",
+                where=where,
+                hint="add it under perimeter.exceptions with reason, approver and expiry date",
+            )
+
+
 def check_clouds(site: SiteUnderValidation) -> Iterator[Problem]:
     gateway = site.spec.gateway
     exceptions = {(str(each.address), each.port) for each in site.spec.perimeter.exceptions}
@@ -267,6 +287,11 @@ def check_secrets(site: SiteUnderValidation) -> Iterator[Problem]:
         return
     held: list[tuple[str, Secret]] = [
         (f"gateway.clouds[{i}].api_key", cloud.api_key) for i, cloud in enumerate(gateway.clouds) if cloud.api_key
+    ]
+    held += [
+        (f"gateway.clouds[{i}].{cloud.credentials_place}", cloud.credentials)
+        for i, cloud in enumerate(gateway.clouds)
+        if cloud.credentials
     ]
     held += [
         (f"gateway.vault.kek[{i}].pkcs11.pin", kek.pkcs11.pin) for i, kek in enumerate(gateway.vault.kek) if kek.pkcs11
