@@ -108,6 +108,47 @@ class NameModel(SpecModel):
     """Maximum queued requests per worker; further requests are processed on-prem."""
 
 
+ScreenedText = Literal["user", "tool", "document", "system", "assistant"]
+ScreenAction = Literal["allow", "stay", "block"]
+ScreenLabel = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,59}$"),
+    words("a label of the model such as INJECTION", kind="label of a screen"),
+]
+
+
+def _usual_texts() -> list[ScreenedText]:
+    return ["user", "tool", "document"]
+
+
+class Screen(SpecModel):
+    """A local model that classifies texts of requests, for example as prompt injections.
+
+    The operator installs it on the gateway nodes, readable by all users.
+    """
+
+    name: Name
+    """Name in audit records, metrics and reasons."""
+    kind: Literal["onnx"]
+    """Type of the model folder: an ONNX sequence classifier. It needs `model_packages`."""
+    path: NodePath
+    """Path of the folder; not below /home or /tmp, which the gateway service cannot access."""
+    sha256: Sha256
+    """SHA-256 of the folder's list of files (see docs/gateway.md). The gateway starts only if it matches."""
+    labels: Annotated[dict[ScreenLabel, Annotated[float, Field(gt=0, le=1)]], Field(min_length=1, max_length=50)]
+    """Minimum score by label that flags a text, such as `{INJECTION: 0.9}`; other labels are ignored."""
+    texts: Annotated[list[ScreenedText], Field(min_length=1)] = Field(default_factory=_usual_texts)
+    """Texts that the screen reads, by the role of their author."""
+    action: ScreenAction = "stay"
+    """Action for flagged requests: `allow` records only, `stay` processes them on-prem, `block` rejects them."""
+    routes: dict[ModelName, ScreenAction] = Field(default_factory=dict)
+    """Actions by route, instead of `action`."""
+    timeout_s: Annotated[float, Field(gt=0, le=300)] = 5.0
+    """Seconds for one request, including queueing. A screen that times out counts as one that flags the request."""
+    max_queue: Annotated[int, Field(ge=1, le=10_000)] = 16
+    """Maximum queued requests per worker; for further ones the screen counts as failed."""
+
+
 class LlmReview(SpecModel):
     """A chat model in one of the pools lists the names in requests that could be sent to a cloud."""
 
@@ -150,6 +191,8 @@ class Detect(SpecModel):
     """Site-specific recognizers: patterns, context words and checksums."""
     models: Annotated[list[NameModel], Field(max_length=16)] = Field(default_factory=list)
     """Site-specific models that find names."""
+    screens: Annotated[list[Screen], Field(max_length=16)] = Field(default_factory=list)
+    """Local models that classify texts of requests. Default: none."""
     model_packages: NodePath | None = None
     """Folder on the gateway nodes with the Python packages that models need, from `pip install --target` with the
     nodes' python3. The operator installs it. Only root may write it, because the gateway executes its code."""

@@ -61,6 +61,8 @@ def request_fields(
         fields["obstacles"] = sorted(map(str, inspection.obstacles))
         if inspection.looked_by:
             fields["looked_by"] = inspection.looked_by
+        if inspection.screened:
+            fields["screens"] = dict(inspection.screened)
     if planned.shadow is not None:
         fields["shadow"] = planned.shadow.plain()
     return fields

@@ -28,11 +28,12 @@ from ..domain.entities import EntityType
 from ..handoff.queue import open_queue
 from ..http.tls import check_certificate
 from ..inspection.inspector import Inspector
-from ..model_finders import ModelFinderFailed, load_models
+from ..model_finders import ModelFinderFailed, load_models, load_screens
 from ..policy.decision import decide
 from ..policy.permissions import Policy, check_rules
 from ..release.judge import checks_of
 from ..settings import Action, GatewaySettings
+from ..settings.detection.screen import ScreenedText
 from ..storage.permissions import require_private
 from ..surfaces import SURFACES
 from ..tokenization.body import tokenize_body
@@ -132,6 +133,13 @@ def _models(settings: GatewaySettings) -> str:
             raise SovctlError(f"model {model.name} failed to read a text: {error}") from error
     named = [f"{each.name} ({each.kind}: {', '.join(each.languages)})" for each in settings.detect.models]
     said = f"loaded and tried: {', '.join(named)}" if named else "no models configured"
+    for screen in load_screens(settings.detect):
+        try:
+            asyncio.run(screen.flags([(role, "Please check this for us.") for role in ScreenedText]))
+        except ModelFinderFailed as error:
+            raise SovctlError(f"screen {screen.name} failed to read a text: {error}") from error
+    if settings.detect.screens:
+        said += f"; screens loaded and tried: {', '.join(each.name for each in settings.detect.screens)}"
     if review := settings.detect.llm_review:
         said += f"; LLM review by {review.upstream}, when {review.when}, not called now"
     return said

@@ -29,7 +29,7 @@ from ..detect import make_detector
 from ..domain.errors import Code, Refused
 from ..exchange.inspected import Inspected
 from ..exchange.planned import Planned
-from ..model_finders import load_models
+from ..model_finders import load_models, load_screens
 from ..model_finders.llm_review import wants
 from ..pipeline.admission import Admission
 from ..pipeline.planning import Planner, refusal_of
@@ -83,6 +83,7 @@ async def _explain(settings: GatewaySettings, surface: Surface, caller: Principa
         metrics=Metrics(),
         state=lambda _: FINE,
         model_finders=load_models(settings.detect),
+        screens=load_screens(settings.detect),
     )
     store = await open_store(settings, is_trial=True)
     admission = Admission(settings, Quota(settings.quota, settings.access.teams, store))
@@ -129,6 +130,7 @@ def _found(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
         "rules": rules,
         "looked_by": list(inspection.looked_by),
         "not_asked": _not_asked(settings, planned.inspected),
+        "screens": {name: list(labels) for name, labels in inspection.screened.items()},
         "languages": sorted(inspection.languages),
         "obstacles": sorted(obstacle.value for obstacle in inspection.obstacles),
     }
@@ -220,6 +222,8 @@ def in_words(told: Mapping[str, Any]) -> Iterator[str]:
     )
     for rule in told["rules"]:
         yield _line("", f"{rule['entity']}: {rule['action']}, by {rule['by']}")
+    for name, labels in told["screens"].items():
+        yield _line("", f"screen {name}: {', '.join(labels) or 'no flag'}")
     for each in told.get("tools", ()):
         for path, action in each["arguments"].items():
             yield _line("", f"tool {each['tool']}, {path or 'any argument'}: {action}")

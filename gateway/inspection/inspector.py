@@ -18,6 +18,7 @@ import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..body.json_texts import JSON, ORDINARY, JsonText, JsonTexts, Path, json_texts_of
@@ -77,6 +78,8 @@ class Inspection(NamedTuple):  # a named tuple: made for every request, and four
     obstacles: frozenset[Obstacle]
     looked_by: tuple[str, ...] = ()
     """Names of the slow finders that looked as well: see `model_finders`."""
+    screened: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """Labels that flag the request, by the screen that read it."""
 
     @property
     def counts(self) -> Mapping[EntityType, int]:

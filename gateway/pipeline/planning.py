@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -31,7 +31,16 @@ from ..exchange.inspected import Inspected
 from ..exchange.planned import Planned
 from ..exchange.request import Request
 from ..inspection.inspector import Inspection, Inspector
-from ..model_finders import OF_THE_REQUEST, ModelFinder, run_model_finders
+from ..inspection.screened_texts import screened_texts
+from ..model_finders import (
+    OF_THE_REQUEST,
+    InspectionUpdate,
+    ModelFinder,
+    Screen,
+    blocks_if_unread,
+    run_model_finders,
+    run_screens,
+)
 from ..policy.decision import Permit, Reason, Verdict, decide
 from ..policy.permissions import Policy
 from ..policy.request_fields import request_field_tables
@@ -60,6 +69,7 @@ class Planner:
     Args:
         state: returns the current state of an upstream, by name.
         model_finders: asked after `finder`, where it matters.
+        screens: classify the texts of every request that policy does not reject.
         escalation: counts faulty answers by upstream; None without counts.
     """
 
@@ -73,6 +83,7 @@ class Planner:
         state: Callable[[str], State],
         checks: Mapping[str, ReleaseChecks] = MappingProxyType({}),
         model_finders: Sequence[ModelFinder] = (),
+        screens: Sequence[Screen] = (),
         escalation: Escalation | None = None,
     ) -> None:
         self._max_depth = settings.limits.max_depth
@@ -85,6 +96,7 @@ class Planner:
         self._state = state
         self._checks = checks
         self._model_finders = model_finders
+        self._screens = screens
         self.failing: dict[str, str] = {}
         """Causes by name of slow finders whose last call failed."""
         self._escalation = escalation
@@ -221,12 +233,16 @@ class Planner:
             return Inspected(admitted, None, Permit(Verdict.BLOCK, (Reason.WORK_EXCEEDED.value,)), inspector)
         except Exception as error:  # noqa: BLE001 - after any failure of the detector, the request stays on-prem
             log.event("detector failed", level=40, error=error, request_id=request.request_id)
-            return Inspected(admitted, None, Permit(Verdict.STAY, (Reason.DETECTOR_FAILED.value,)), inspector)
+            is_blocked = blocks_if_unread(self._screens, route=request.route.model)
+            verdict = Verdict.BLOCK if is_blocked else Verdict.STAY
+            return Inspected(admitted, None, Permit(verdict, (Reason.DETECTOR_FAILED.value,)), inspector)
         inspected = Inspected(admitted, inspection, decide(inspection, request.permissions), inspector)
         if self._model_finders:
             inspected = await self._run_model_finders(inspected, inspection)
             assert inspected.inspection is not None
             inspection = inspected.inspection
+        if self._screens:
+            inspected = await self._run_screens(inspected, inspection)
         for (entity_type, _), count in inspection.found.items():
             self._metrics.findings.add(str(entity_type), by=count)
         return inspected
@@ -275,13 +291,33 @@ class Planner:
             is_large=request.is_large,
             deadline_s=request.deadline_s,
         )
-        for name in looked.inspection.looked_by:
+        return self._updated(inspected, looked, looked.inspection.looked_by)
+
+    async def _run_screens(self, inspected: Inspected, inspection: Inspection) -> Inspected:
+        request, inspector = inspected.admitted.request, inspected.inspector
+        texts = screened_texts(inspector.leaves.texts, inspected.admitted.body, request.surface)
+        looked = await run_screens(
+            self._screens, texts, inspection, inspected.permit, route=request.route.model, deadline_s=request.deadline_s
+        )
+        for name, labels in looked.inspection.screened.items():
+            for label in labels or ("none",):
+                self._metrics.screened.add(name, label)
+        return self._updated(inspected, looked, looked.inspection.screened)
+
+    def _updated(self, inspected: Inspected, looked: InspectionUpdate, working: Iterable[str]) -> Inspected:
+        """Return the request after models read it; count failures and report them to `/readyz`.
+
+        Args:
+            working: names of the models that did not fail.
+        """
+        request_id = inspected.admitted.request.request_id
+        for name in working:
             self.failing.pop(name, None)
         for name, failure in looked.failures:
             if str(failure) not in OF_THE_REQUEST:
                 self.failing[name] = str(failure)
             self._metrics.finder_failures.add(name, str(failure))
-            log.event("finder failed", level=40, finder=name, cause=str(failure), request_id=request.request_id)
+            log.event("finder failed", level=40, finder=name, cause=str(failure), request_id=request_id)
         return Inspected(inspected.admitted, looked.inspection, looked.permit, inspected.inspector)
 
     def plan(self, inspected: Inspected) -> Planned:

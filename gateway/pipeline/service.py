@@ -31,7 +31,7 @@ from ..domain.errors import Code, Refused
 from ..exchange.planned import Planned
 from ..exchange.request import Request
 from ..handoff.service import HandoffService
-from ..model_finders import ModelFinder
+from ..model_finders import ModelFinder, Screen
 from ..policy.request_fields import request_field_tables
 from ..quota.listed_hits import ListedHits, listed_hits
 from ..quota.need import NOTHING
@@ -82,6 +82,7 @@ class RequestHandler:
         signer: PrincipalSigner | None = None,
         checks: Mapping[str, ReleaseChecks] = MappingProxyType({}),
         model_finders: Sequence[ModelFinder] = (),
+        screens: Sequence[Screen] = (),
         background: set[asyncio.Task[None]] | None = None,
         handoffs: HandoffService | None = None,
         tracing: Tracing | None = None,
@@ -106,6 +107,7 @@ class RequestHandler:
             finder=finder,
             checks=checks,
             model_finders=model_finders,
+            screens=screens,
             escalation=escalation,
             metrics=metrics,
             state=lambda name: upstreams[name].state(),

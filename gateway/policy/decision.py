@@ -53,6 +53,7 @@ class Reason(StrEnum):
     TOKENIZED = "tokenized"
     MASKED = "masked"
     CLEAN = "clean"
+    SCREENED = "screened"
     # After the policy decision:
     DETECTOR_FAILED = "detector-failed"
     WORK_EXCEEDED = "work-exceeded"
@@ -67,7 +68,7 @@ class Reason(StrEnum):
 _OF_FINDINGS = frozenset(
     {
         *(Reason.ENTITY_TYPE_BLOCKED.value, Reason.ENTITY_TYPE_ON_PREM.value, Reason.TOKENIZED.value),
-        *(Reason.MASKED.value, Reason.CLEAN.value, Reason.OUTGOING_SCAN.value),
+        *(Reason.MASKED.value, Reason.CLEAN.value, Reason.OUTGOING_SCAN.value, Reason.SCREENED.value),
     }
 )
 _OBSTACLES_OF_FINDINGS = frozenset(

@@ -272,6 +272,7 @@ class Components:
             finder=in_force.finder,
             checks=in_force.checks,
             model_finders=self._model_finders(opened, in_force),
+            screens=in_force.screens,
             vault=opened.vault,
             audit=replace(opened.audit, policy_sha256=in_force.settings.policy.digest()),
             upstreams=opened.upstreams,

@@ -32,7 +32,7 @@ from sovctl.support.errors import InputError, SovctlError, SpecError
 from ..access.authenticator import Authenticator
 from ..detect.clean_text_cache import Finder
 from ..domain.errors import Refused
-from ..model_finders import NameModel, load_models
+from ..model_finders import NameModel, Screen, load_models, load_screens
 from ..policy.permissions import check_rules
 from ..release.judge import ReleaseChecks, checks_of
 from ..settings import DetectSettings, GatewaySettings, load_settings
@@ -78,14 +78,17 @@ class InForce:
     """Release checks by model name."""
     models: Sequence[NameModel] = ()
     """The site's models that find names."""
+    screens: Sequence[Screen] = ()
+    """The site's models that classify texts."""
 
     @classmethod
     def load(cls, settings: GatewaySettings, make_finder: Callable[[DetectSettings], Finder]) -> Self:
         """Build all objects of the settings."""
         detector_files = _stamp(_paths(settings.detect))
         finder = make_finder(settings.detect)
-        models = load_models(settings.detect)
-        return cls(settings, Authenticator(settings), finder, detector_files, checks_of(settings, finder), models)
+        models, screens = load_models(settings.detect), load_screens(settings.detect)
+        checks = checks_of(settings, finder)
+        return cls(settings, Authenticator(settings), finder, detector_files, checks, models, screens)
 
     def __post_init__(self) -> None:
         check_rules(self.settings.policy, self.finder, self.settings.detect.model_finder_rules)
@@ -183,14 +186,16 @@ class Reloader:
         authenticator = old.authenticator
         if not set(_CALLERS).isdisjoint(changed):
             authenticator = await asyncio.to_thread(Authenticator, settings)
-        finder, models, detector_files = old.finder, old.models, _stamp(_paths(settings.detect))
+        finder, models, screens = old.finder, old.models, old.screens
+        detector_files = _stamp(_paths(settings.detect))
         if "detect" in changed or detector_files != old.detector_files:
             finder = await asyncio.to_thread(self._make_finder, settings.detect)
             models = await asyncio.to_thread(load_models, settings.detect)
+            screens = await asyncio.to_thread(load_screens, settings.detect)
             if "detect" not in changed:
                 changed.append("detect")
         checks = await asyncio.to_thread(checks_of, settings, finder)
-        new = InForce(settings, authenticator, finder, detector_files, checks, models)
+        new = InForce(settings, authenticator, finder, detector_files, checks, models, screens)
         async with AsyncExitStack() as stack:
             if authenticator is not old.authenticator:
                 stack.push_async_exit(await authenticator.__aenter__())

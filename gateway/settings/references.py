@@ -31,6 +31,7 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_limits(settings),
         *_prices(settings),
         *_llm_review(settings),
+        *_routes_of_screens(settings),
         *_name_languages(settings),
     ]
     # The policy table refers to routes, so it is checked only if these are valid.
@@ -84,6 +85,19 @@ def _llm_review(settings: GatewaySettings) -> Iterator[Problem]:
     elif SurfaceName.CHAT not in pool.surfaces:
         message = f"expected a pool that serves {SurfaceName.CHAT.value}, got {review.upstream}, which does not"
         yield Problem(message, where="detect.llm_review.upstream")
+
+
+def _routes_of_screens(settings: GatewaySettings) -> Iterator[Problem]:
+    models = [route.model for route in settings.routes]
+    for index, screen in enumerate(settings.detect.screens):
+        for name in screen.routes:
+            if name not in models:
+                near = nearest(name, models)
+                yield Problem(
+                    f"expected one of {', '.join(models)}, got {name}",
+                    where=f"detect.screens[{index}].routes",
+                    hint=f"did you mean {near}?" if near else "",
+                )
 
 
 def _name_languages(settings: GatewaySettings) -> Iterator[Problem]:

@@ -107,9 +107,7 @@ def _detect(context: Context) -> dict[str, Any]:
     made = context.gateway.detect.model_dump(mode="json", exclude_none=True)
     if "exact_data_match" in made:
         made["exact_data_match"] = {"index_file": f"{SECRETS}/listed.edm", "key_file": f"{SECRETS}/listed.key"}
-    if not made["recognizers"]:
-        del made["recognizers"]
-    return made
+    return {key: value for key, value in made.items() if value or key not in ("recognizers", "screens")}
 
 
 def _pools(context: Context) -> Iterator[dict[str, Any]]:

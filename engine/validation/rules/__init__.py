@@ -61,6 +61,7 @@ RULES: tuple[Rule, ...] = (
     Rule("rows of `gateway.request_fields` name pools or clouds of routes, and each field once", ("gateway",),
          access.check_request_fields),
     Rule("names of `gateway.detect.models` are unique", ("gateway",), detect.check_name_models),
+    Rule("screens are complete and name known routes", ("gateway",), detect.check_screens),
     Rule("names of `gateway.detect.recognizers` are unique", ("gateway",), detect.check_recognizers),
     Rule("`gateway.detect.llm_review` names a pool with a chat model", ("gateway", "pools", "models"),
          detect.check_llm_review),

@@ -40,6 +40,28 @@ def check_recognizers(site: SiteUnderValidation) -> Iterator[Problem]:
         yield from duplicates("recognizer name", named)
 
 
+def check_screens(site: SiteUnderValidation) -> Iterator[Problem]:
+    if site.spec.gateway is None:
+        return
+    detect = site.spec.gateway.detect
+    screens = list(enumerate(detect.screens))
+    models = {each.name: f"gateway.detect.models[{i}].name" for i, each in enumerate(detect.models)}
+    named = [(where, name) for name, where in models.items()]
+    named += [(f"gateway.detect.screens[{i}].name", each.name) for i, each in screens]
+    yield from duplicates("name of a screen or model", named)
+    routes = [route.model for route in site.spec.gateway.routes]
+    for i, each in screens:
+        where = f"gateway.detect.screens[{i}]"
+        if detect.model_packages is None:
+            yield Problem(
+                f"expected model_packages for a screen of kind {each.kind}, got none",
+                where=f"{where}.kind",
+                hint=f"name the nodes' folder with {_PACKAGES[each.kind]} as gateway.detect.model_packages",
+            )
+        for route in each.routes:
+            yield from unknown_name("route", route, routes, f"{where}.routes")
+
+
 def check_llm_review(site: SiteUnderValidation) -> Iterator[Problem]:
     review = site.spec.gateway.detect.llm_review if site.spec.gateway else None
     if review is None:

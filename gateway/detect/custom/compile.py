@@ -39,7 +39,7 @@ class Located(NamedTuple):
 
 
 def custom_finder(located: Sequence[Located], *, known_rules: Collection[str]) -> CustomFinder | None:
-    """Return the finder of these recognizers; None if there are none.
+    """Return the finder of these recognizers; None without recognizers.
 
     Args:
         known_rules: names of the built-in rules.

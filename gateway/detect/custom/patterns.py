@@ -24,7 +24,7 @@ _NEEDLESS = 0  # of an extended parameter that is not used
 # Messages of Hyperscan 5.4 (src/parser, src/nfagraph; read 2026-11), and what to do.
 _REMEDIES = (
     ("Back-references", "write the repeated part out; a checksum can replace a back-reference"),
-    ("Zero-width assertions", "remove look-ahead and look-behind; use `context` for words around the match"),
+    ("Zero-width assertions", "remove look-around; use `context` for words around the match"),
     ("Atomic groups", "use a plain group `(?:...)`"),
     ("Possessive", "use a plain quantifier"),
     ("matches empty buffer", "require at least one fixed character"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from ..base.model import SettingsModel
 from .exact_data_match import ExactDataMatchSettings
@@ -14,6 +14,9 @@ from .llm_review import LLM_REVIEW_RULE, LlmReviewSettings
 from .name_languages import CONTEXT_LANGUAGES, LISTED_LANGUAGES
 from .name_model import NameModelSettings
 from .recognizer import RecognizerPaths, RecognizerSettings
+from .screen import ScreenSettings
+
+_Named = TypeVar("_Named", NameModelSettings, ScreenSettings)
 
 
 class DetectSettings(SettingsModel):
@@ -34,6 +37,9 @@ class DetectSettings(SettingsModel):
     models: Annotated[list[NameModelSettings], Field(max_length=16)] = Field(default_factory=list)
     """Site-specific models that scan every request that could be sent to a cloud."""
 
+    screens: Annotated[list[ScreenSettings], Field(max_length=16)] = Field(default_factory=list)
+    """Local models that classify texts of requests, for example as prompt injections. Default: none."""
+
     model_packages: Path | None = None
     """Folder with Python packages for models, created by `pip install --target`: onnxruntime and tokenizers for `onnx`
     and `gliner`, stanza for `stanza`. The gateway executes its code, so only root may write it. The gateway's own
@@ -41,13 +47,20 @@ class DetectSettings(SettingsModel):
     llm_review: LlmReviewSettings | None = None
     """Review of requests by a chat model in one of the pools. Default: none."""
 
-    @field_validator("models")
+    @field_validator("models", "screens")
     @classmethod
-    def _check_names(cls, models: list[NameModelSettings]) -> list[NameModelSettings]:
+    def _check_names(cls, models: list[_Named]) -> list[_Named]:
         for name, count in Counter(model.name for model in models).items():
             if count > 1:
                 raise ValueError(f"names must be unique, got {name} {count} times")
         return models
+
+    @model_validator(mode="after")
+    def _check_screens(self) -> DetectSettings:
+        taken = {LLM_REVIEW_RULE.lower().replace("_", "-"), *(model.name for model in self.models)}
+        if both := sorted(taken.intersection(screen.name for screen in self.screens)):
+            raise ValueError(f"screens: expected names that no model has, got {', '.join(both)}")
+        return self
 
     @property
     def model_finder_rules(self) -> list[str]:

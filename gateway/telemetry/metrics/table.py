@@ -59,9 +59,15 @@ class Metrics:
         )
         self.finder_failures = Counter(
             "finder_failures_total",
-            "Requests processed on-prem because a model of the site or the LLM review failed, by cause.",
+            "Requests that a model of the site, a screen or the LLM review failed to read, by cause.",
             "finder",
             "cause",
+        )
+        self.screened = Counter(
+            "screened_total",
+            "Requests that a screen read, by the label that flags them; `none` without one.",
+            "screen",
+            "label",
         )
         self.upstream_failures = Counter(
             "upstream_failures_total", "Failed attempts, by upstream and cause.", "upstream", "cause"

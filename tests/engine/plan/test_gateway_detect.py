@@ -19,6 +19,7 @@ from sovctl.engine.spec.detect import (
     NameModel,
     Recognizer,
     RecognizerContext,
+    Screen,
 )
 from sovctl.engine.spec.policy import LISTED_LANGUAGES
 from sovctl.engine.validation.load import parse
@@ -30,6 +31,7 @@ from sovctl.gateway.settings.detection.name_languages import LISTED_LANGUAGES as
 from sovctl.gateway.settings.detection.name_model import NameModelSettings
 from sovctl.gateway.settings.detection.recognizer import RecognizerContext as RecognizerContextSettings
 from sovctl.gateway.settings.detection.recognizer import RecognizerSettings
+from sovctl.gateway.settings.detection.screen import ScreenSettings
 
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/spec/detect.yaml").read_text())
 
@@ -43,6 +45,9 @@ def test_the_gateway_reads_what_site_yaml_says(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump(configuration(context_of(spec, EXAMPLES / "lab")), sort_keys=False))
     read = load_settings(path).detect
     assert read.phone_regions == ["KZ", "DE"]
+    [screen] = read.screens
+    assert (screen.name, screen.labels, screen.routes) == ("injection", {"INJECTION": 0.9}, {"assistant": "block"})
+    assert screen.texts == ["tool", "document"]
     [recognizer] = read.recognizers
     assert (recognizer.name, recognizer.patterns, recognizer.checksum) == ("CUSTOMER_NUMBER", ["K-[0-9]{6,8}"], "luhn")
     assert recognizer.context is not None
@@ -77,6 +82,7 @@ def test_both_ends_have_the_same_words_and_defaults() -> None:
     ends = (
         *((NameModel, NameModelSettings), (LlmReview, LlmReviewSettings), (ExactDataMatch, ExactDataMatchSettings)),
         *((Recognizer, RecognizerSettings), (RecognizerContext, RecognizerContextSettings)),
+        (Screen, ScreenSettings),
     )
     for spec, settings in ends:
         assert [*spec.model_fields] == [*settings.model_fields]
