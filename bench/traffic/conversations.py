@@ -1,9 +1,9 @@
 """Conversations of the load tests: every request repeats all earlier turns, as chat clients and agents send them.
 
-Every turn adds a message of a user with identifiers and a name; in the conversation of an agent it also adds a tool
-call and its result. The client sends back the answers that it received, with the restored identifiers. So turn 10
-contains ten times the identifiers of turn 1. All identifiers are invented, see `prompts`; every conversation has its
-own ones.
+Every turn adds a message of a user with new identifiers and a name; in the conversation of an agent it also adds a tool
+call and its result. A chat is about one person, an agent gets another person in each turn. The client sends back the
+answers that it received, with the restored identifiers. So turn 10 contains ten times the identifiers of turn 1. All
+identifiers are invented, see `prompts`; every conversation has its own ones.
 
     conversation = Conversation(KINDS["chat"], number=7)
     body = conversation.ask()                 # bytes of the next request
@@ -23,7 +23,19 @@ from .prompts import ECHO_FROM, ECHO_TO, SPECIMENS, scenario, sentences, specime
 TURNS = 10
 _SYSTEM = "You answer for the customer service of a bank. Repeat the summary first, then advise in plain words."
 _GIVEN = ("Anna", "Peter", "Maria", "Thomas", "Laura", "Daniel", "Julia", "Martin", "Helen", "Simon", "Clara", "Victor")
-_SURNAMES = ("Kowalska", "Harwood", "Lindqvist", "Brennan", "Castellano", "Dvorak", "Eriksen", "Fairbanks", "Grabowski")
+_SURNAMES = (
+    "Kowalska",
+    "Harwood",
+    "Lindqvist",
+    "Brennan",
+    "Castellano",
+    "Dvorak",
+    "Eriksen",
+    "Fairbanks",
+    "Grabowski",
+    "Hendriks",
+    "Ivarsson",
+)
 _TOOLS = [
     {
         "type": "function",
@@ -85,7 +97,7 @@ class Conversation:
     def ask(self) -> bytes:
         """Return the request of the next turn."""
         self.turn += 1
-        facts = _facts(self.number, self.turn)
+        facts = _facts(self.kind, self.number, self.turn)
         self._messages.append({"role": "user", "content": _prompt(self.kind, self.number, self.turn, facts)})
         if self.kind.has_tools:
             self._messages += _tool_call(self.turn, facts)
@@ -100,7 +112,7 @@ class Conversation:
         Raises:
             RuntimeError: its identifiers were not restored.
         """
-        facts = _facts(self.number, self.turn)
+        facts = _facts(self.kind, self.number, self.turn)
         if not all(facts[name] in answer for name in ("mail", "iban", "phone")):
             raise RuntimeError(f"turn {self.turn}: expected an answer with the identifiers of the turn")
         self._messages.append({"role": "assistant", "content": answer})
@@ -109,13 +121,14 @@ class Conversation:
 _specimens = cache(specimens)
 
 
-def _facts(number: int, turn: int) -> dict[str, str]:
+def _facts(kind: Kind, number: int, turn: int) -> dict[str, str]:
     values, place = _specimens(), number * TURNS + turn
+    person = place if kind.has_tools else number
     return {
         "mail": f"c{number:06x}.{turn}{values['mail'][place % 3]}",
         "iban": values["iban"][(place * 7) % SPECIMENS],
         "phone": values["phone"][(place * 3) % SPECIMENS],
-        "name": f"{_GIVEN[place % len(_GIVEN)]} {_SURNAMES[(number + 3 * turn) % len(_SURNAMES)]}",
+        "name": f"{_GIVEN[person % len(_GIVEN)]} {_SURNAMES[person % len(_SURNAMES)]}",
     }
 
 

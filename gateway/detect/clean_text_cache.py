@@ -109,13 +109,22 @@ class CachedFinder:
         self._memory = memory
         self._known: TenantFindings | None = None
 
-    def of(self, tenant: str) -> CachedFinder:
-        """Return this finder for one request of a tenant; the memory of findings is that tenant's."""
+    @property
+    def memory(self) -> TenantFindings | None:
+        """The memory for one request; None without a memory."""
+        return self._known
+
+    def of(self, tenant: str, conversation: str = "") -> CachedFinder:
+        """Return this finder for one request of a tenant; the memory of findings is that tenant's.
+
+        Args:
+            conversation: key of its conversation.
+        """
         if self._memory is None:
             return self
         mine = object.__new__(CachedFinder)
         mine._finder, mine._clean, mine._memory = self._finder, self._clean, self._memory
-        mine._known = self._memory.of(tenant)
+        mine._known = self._memory.of(tenant, conversation)
         return mine
 
     @property

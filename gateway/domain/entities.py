@@ -14,6 +14,8 @@ from enum import StrEnum
 class EntityType(StrEnum):
     """Entity types of the detector. The order is the precedence of findings of equal span and score."""
 
+    __hash__ = str.__hash__  # a member equals its text; the hash of `Enum` takes five times as long
+
     SECRET = "SECRET"  # keys, tokens, passwords
     IBAN = "IBAN"
     CARD = "CARD"

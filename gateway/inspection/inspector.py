@@ -26,6 +26,7 @@ from ..body.key_labels import words_of_key
 from ..detect.clean_text_cache import CachedFinder
 from ..detect.findings.finding import Finding
 from ..detect.findings.overlaps import around_names, resolve, resolve_whole
+from ..detect.findings_memory import TenantFindings
 from ..detect.labels import labelled, readings
 from ..detect.language.language import NONE, UNKNOWN, languages, languages_of
 from ..detect.names.nameless import is_nameless
@@ -35,6 +36,8 @@ from ..domain.obstacles import Obstacle
 from ..domain.work import spend
 from ..surfaces import Surface
 from ..tokens.surrogates import is_fixed
+from .earlier_turns import FEWEST_TEXTS, EarlierTurns
+from .empty_results import EmptyResults
 from .joined_texts import JoinedTexts
 from .known_names import Aliases
 from .known_values import KnownValues
@@ -134,7 +137,7 @@ class Inspector:
         for text, question in answers(leaf.text for leaf in leaves.texts if leaf.text not in ORDINARY):
             self._answer(text, question)
         if 0 < len(self._known) <= _MOST_KNOWN:
-            self._spread()
+            self._spread("found")
         return self._result()
 
     @property
@@ -151,14 +154,19 @@ class Inspector:
             for finding in set(self._found[text]).difference(before):
                 self._remember(text, finding)
         if 0 < len(self._known) <= _MOST_KNOWN:
-            self._spread()
+            self._spread("models")
         return self._result()
 
     def know(self, people: Iterable[str]) -> None:
         """Also find these people, named earlier in the conversation, in all forms of their names."""
         for name in people:
             self._aliases.learn(name)
-        self._spread()
+        self._spread("people")
+
+    @property
+    def memory_of_turns(self) -> TenantFindings | None:
+        """The memory of the conversation, if the request has earlier turns; None without a memory."""
+        return self.finder.memory if len(self._found) >= FEWEST_TEXTS else None
 
     def findings(self, leaf: JsonText) -> list[Finding]:
         """Identifiers in a leaf, those included that are known from elsewhere in the request."""
@@ -203,11 +211,18 @@ class Inspector:
         if len(values) + len(rows) > _MOST_LABELLED:
             self._is_crowded = True
             return
+        memory, before = self.memory_of_turns, self._found.copy()
+        empty = EmptyResults(memory, "labelled")
+        keys = {each: hash((*each, *before[each[0]])) for each in values} if memory is not None else {}
+        values = {each: leaf for each, leaf in values.items() if not keys or keys[each] not in empty}
         written = [*values, *((joined.text, row[0].labels) for row, joined in rows)]
         suspects = set(self.finder.suspects(each for text, labels in written for each in readings(text, labels)))
-        for text, labels in values if suspects else ():
-            if text not in ORDINARY:
-                self._add(text, labelled(self.finder, text, labels, suspects))
+        for text, labels in values:
+            found = labelled(self.finder, text, labels, suspects) if suspects and text not in ORDINARY else []
+            is_new = self._add(text, found)
+            if keys and not is_new and self._found[text] is before[text]:  # not after a finding by another label
+                empty.add(keys[text, labels])
+        empty.remember()
         for row, joined in rows if suspects else ():
             for text, found in joined.parts_of(labelled(self.finder, joined.text, row[0].labels, suspects)):
                 self._add(text, found, is_known=False)
@@ -232,16 +247,18 @@ class Inspector:
         for text, found in by_text.items():
             self._add(text, found, is_known=False)
 
-    def _add(self, text: str, found: list[Finding], *, is_known: bool = True) -> None:
-        """Add findings of one text.
+    def _add(self, text: str, found: list[Finding], *, is_known: bool = True) -> bool:
+        """Add findings of one text; return whether they are new.
 
         Args:
             is_known: whether the same values are also to be found in other texts.
         """
-        if more := set(found).difference(before := self._found[text]):
+        more = set(found).difference(before := self._found[text]) if found else ()
+        if more:
             self._found[text] = resolve([*before, *found])
             for finding in more if is_known else ():
                 self._remember(text, finding)
+        return bool(more)
 
     def _inspect_name(self, leaf: JsonText, body: Mapping[str, Any]) -> None:
         text, path = leaf.text, leaf.path
@@ -288,10 +305,20 @@ class Inspector:
         if finding.entity_type is _PERSON:
             self._aliases.learn(surface)
 
-    def _spread(self) -> None:
-        """Find the known values in all texts."""
-        for text, before in self._found.items():
-            if text in ORDINARY:
+    def _spread(self, stage: str) -> None:
+        """Find the known values in all texts.
+
+        Args:
+            stage: see `earlier_turns`.
+        """
+        found = {text: before for text, before in self._found.items() if text not in ORDINARY}
+        memory = self.memory_of_turns
+        earlier = EarlierTurns(memory, stage) if memory is not None else None
+        results = earlier.results(found, self._known, self._aliases) if earlier is not None else {}
+        for text, before in found.items():
+            if (final := results.get(text)) is not None:
+                if final is not before:
+                    self._found[text] = final
                 continue
             here = {finding.start: finding for finding in before}
             more = []
@@ -302,6 +329,8 @@ class Inspector:
             more += around_names(before, self._aliases.find(text), text)
             if more:
                 self._found[text] = resolve([*before, *more])
+        if earlier is not None:
+            earlier.remember(found, self._found, self._known, self._aliases)
         self._keys.spread(self._known, self._aliases)
 
     def _result(self) -> Inspection:
@@ -345,7 +374,7 @@ class Inspector:
                 if leaf.document is None and not surface.is_argument(leaf.path):
                     obstacles.add(Obstacle.NUMBER)
         if not IDENTIFYING.isdisjoint(entity_type for entity_type, _ in counts):
-            for category, count in special_categories(leaves, self.findings).items():
+            for category, count in special_categories(leaves, self.findings, self.memory_of_turns).items():
                 counts[_SPECIAL, category] = count
         files = {leaf.path[:end] for leaf in leaves.texts if leaf.wrapping for end in range(1, len(leaf.path) + 1)}
         for path, item in leaves.objects:

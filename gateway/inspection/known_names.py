@@ -88,6 +88,8 @@ class Aliases:
     """
 
     def __init__(self) -> None:
+        self.names: dict[str, None] = {}
+        """All names, in the order in which they were learned."""
         self._parts: dict[str, NamePart] = {}
         self._initials: set[str] = set()
         self._long_initials: set[str] = set()
@@ -100,6 +102,9 @@ class Aliases:
 
     def learn(self, name: str) -> None:
         """Add a person's name as written in a text."""
+        if name in self.names:
+            return
+        self.names[name] = None
         every = _PART.findall(name)
         spend(len(every))
         words = [word for word in every if len(word) >= SHORTEST and word.casefold() not in _NO_PARTS]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from ..detect.findings.finding import Finding
 from ..domain.work import spend
@@ -31,6 +32,8 @@ class KnownValues:
 
     def __init__(self) -> None:
         self._origins: dict[str, Finding] = {}
+        self._indexed = 0
+        """Number of values in the index, which is built on first use."""
         self._by_word: dict[str, dict[int, dict[int, set[str]]]] = {}
         self._wordless: list[str] = []
 
@@ -39,15 +42,21 @@ class KnownValues:
 
     def add(self, value: str, origin: Finding) -> None:
         """Add a value, if it is not known yet."""
-        if value in self._origins:
-            return
-        self._origins[value] = origin
-        word = _WORD.search(value)
-        if word is None:
-            self._wordless.append(value)
-        else:
-            by_offset = self._by_word.setdefault(word[0], {})
-            by_offset.setdefault(word.start(), {}).setdefault(len(value), set()).add(value)
+        self._origins.setdefault(value, origin)
+
+    def _index(self) -> None:
+        for value in islice(self._origins, self._indexed, None):
+            word = _WORD.search(value)
+            if word is None:
+                self._wordless.append(value)
+            else:
+                by_offset = self._by_word.setdefault(word[0], {})
+                by_offset.setdefault(word.start(), {}).setdefault(len(value), set()).add(value)
+        self._indexed = len(self._origins)
+
+    def by_hash(self) -> dict[int, str]:
+        """Return the values by keyed hashes of the value and its finding, without the place of the finding."""
+        return {hash((value, *origin[2:])): value for value, origin in self._origins.items()}
 
     def find(self, text: str) -> Iterator[Occurrence]:
         """Yield every occurrence of every value, overlapping ones included; in no order."""
@@ -70,6 +79,8 @@ class KnownValues:
     def find_all(self, text: str) -> Iterator[Occurrence]:
         """Yield the same occurrences, reading the text once."""
         spend(len(text) * _LOOK_UP_CHARACTER // _UNIT)
+        if self._indexed < len(self._origins):
+            self._index()
         by_word, origins = self._by_word, self._origins
         if not by_word.keys().isdisjoint(_WORD.findall(text)):
             for word in _WORD.finditer(text):

@@ -15,27 +15,46 @@ from collections.abc import Callable, Sequence
 from ..body.json_texts import ORDINARY, JsonText, JsonTexts, Path
 from ..body.key_labels import TRANSPARENT, words_of_key
 from ..detect.findings.finding import Finding
+from ..detect.findings_memory import TenantFindings
 from ..detect.special_categories.finder import categories_in
 from ..domain.entities import IDENTIFYING
+from .empty_results import EmptyResults
 
 _WORDS_OF_NAME = 2
 
 
-def special_categories(leaves: JsonTexts, findings: Callable[[JsonText], Sequence[Finding]]) -> Counter[str]:
-    """Return the number of mentions of each category in messages that identify a person."""
+def special_categories(
+    leaves: JsonTexts, findings: Callable[[JsonText], Sequence[Finding]], memory: TenantFindings | None = None
+) -> Counter[str]:
+    """Return the number of mentions of each category in messages that identify a person.
+
+    Args:
+        memory: holds keyed hashes of messages of the conversation without a mention; None without a memory.
+    """
     about = {
         message_of(leaf.path)
         for leaf in (*leaves.texts, *leaves.numbers)
         if any(finding.entity_type in IDENTIFYING for finding in findings(leaf))
     }
-    texts: dict[Path, list[str]] = {}
+    messages: dict[Path, list[JsonText]] = {}
     for leaf in leaves.texts if about else ():
         message = message_of(leaf.path)
         if message in about and leaf.text not in ORDINARY:
-            texts.setdefault(message, []).append(_labelled(leaf.path, _without_names(leaf.text, findings(leaf))))
+            messages.setdefault(message, []).append(leaf)
+    without = EmptyResults(memory, "special categories")
     counts: Counter[str] = Counter()
-    for each in texts.values():
-        counts += categories_in("\n".join(each))
+    for together in messages.values():
+        key = 0
+        if memory is not None:
+            key = hash(tuple([(_label_of(leaf.path), leaf.text, *findings(leaf)) for leaf in together]))
+            if key in without:
+                continue
+        texts = [_labelled(leaf.path, _without_names(leaf.text, findings(leaf))) for leaf in together]
+        mentions = categories_in("\n".join(texts))
+        counts += mentions
+        if not mentions:
+            without.add(key)
+    without.remember()
     return counts
 
 
@@ -65,5 +84,9 @@ def _without_names(text: str, findings: Sequence[Finding]) -> str:
 
 def _labelled(path: Path, text: str) -> str:
     """Return a text after the key that it is the value of."""
-    key = next((step for step in reversed(path) if isinstance(step, str)), "")
+    key = _label_of(path)
     return text if key in TRANSPARENT else f"{words_of_key(key)}: {text}"
+
+
+def _label_of(path: Path) -> str:
+    return next((step for step in reversed(path) if isinstance(step, str)), "")

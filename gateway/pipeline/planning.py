@@ -223,7 +223,7 @@ class Planner:
             Refused: its body is nested deeper than `limits.max_depth`, or its deadline passed.
         """
         request = admitted.request
-        finder = self._finder.of(request.principal.tenant)
+        finder = self._finder.of(request.principal.tenant, request.conversations[0].key)
         inspector = Inspector(finder, request.surface, max_depth=self._max_depth)
         try:
             inspector, inspection = await self._inspection_of(admitted, inspector)

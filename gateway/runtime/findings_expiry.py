@@ -19,7 +19,7 @@ _CHECK_EVERY_S = 1.0  # one query of a small table
 
 
 async def forget_findings(vault: Vault, memory_in_force: Callable[[], FindingsMemory | None], metrics: Metrics) -> None:
-    """Forget all findings after every change of an erasure, and those that are too old. Does not return.
+    """Forget all findings after every change of an erasure, and old ones by their age. Does not return.
 
     Args:
         memory_in_force: returns the memory of the current settings; None if it is turned off.

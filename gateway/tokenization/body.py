@@ -28,7 +28,8 @@ from ..policy.permissions import Permissions
 from ..settings import Action
 from ..tokens.surrogates import is_fixed
 from ..tokens.token import ID_CHARACTERS, TokenIssuer
-from .text import Replaced, replace
+from .earlier_tokens import EarlierTokens
+from .text import Replaced, replace_with_spans
 
 _TOUCHING = 32  # characters; a new identifier that includes part of a replacement begins or ends this near to it
 _SEAM = 96  # characters scanned on either side: twice the context that any rule reads
@@ -75,8 +76,11 @@ def tokenize_body(
     if inspector.has_found_keys:
         raise IdentifierLeak("an identifier as a key")  # a person of an earlier turn: policy has decided before
     leaves = inspector.leaves
+    memory = inspector.memory_of_turns if not issuer.surrogates else None
+    earlier = EarlierTokens(memory, issuer) if memory is not None else None
     issued: dict[str, str] = {}
     rewritten: list[Replaced] = []
+    is_rewritten = False
     masked: list[tuple[EntityType, str]] = []
     try:
         for leaf in (*leaves.texts, *leaves.numbers):
@@ -89,20 +93,29 @@ def tokenize_body(
             if is_fixed(leaf.path):
                 continue
             escapes = leaf.escapes if leaf.document else 0
-            replaced = replace(leaf.text, found, issuer, masked=masks, escapes=escapes)
+            again = earlier.replace(leaf.text, found, masks, escapes) if earlier is not None else None
+            replaced, spans = (
+                (again, ())
+                if again is not None
+                else replace_with_spans(leaf.text, found, issuer, masked=masks, escapes=escapes)
+            )
             if replaced.places:
+                is_rewritten = True
                 issued.update(replaced.issued)
                 masked += [(finding.entity_type, leaf.text[finding.start : finding.end]) for finding in masks]
                 leaf.put(replaced.text)
-                rewritten.append(replaced)
+                if again is None:
+                    rewritten.append(replaced)
+                    if earlier is not None:
+                        earlier.note(leaf.text, found, masks, escapes, spans)
         leaves.close()
         new = {key: value for key, value in body.items() if key not in dropped}
         new.update(told, model=model)
         data = exact_json.dumps(new)
     finally:
         leaves.undo()
-    if rewritten:
-        _scan_output(rewritten, inspector.finder, permissions)
+    if is_rewritten:
+        is_clean = _scan_output(rewritten, inspector.finder, permissions)
         values = [(token[: -ID_CHARACTERS - 1], surface) for token, surface in issued.items()]
         values += masked
         rare = _rare(data) if len(values) > _FEW else None
@@ -111,6 +124,8 @@ def tokenize_body(
         for label, surface in values:
             if _occurs(surface, data, rare) and label != Mark.TEXT:
                 raise IdentifierLeak(f"a value of {label} a second time")
+        if is_clean and earlier is not None:
+            earlier.remember()
     return TokenizedBody(data, issued)
 
 
@@ -126,16 +141,22 @@ def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[
     return found, masks
 
 
-def _scan_output(rewritten: Sequence[Replaced], finder: CachedFinder, permissions: Permissions) -> None:
+def _scan_output(rewritten: Sequence[Replaced], finder: CachedFinder, permissions: Permissions) -> bool:
+    """Scan the text around each replacement; return whether nothing was found.
+
+    Raises:
+        IdentifierLeak: an identifier was found.
+    """
     pieces = [(replaced.places, first, text) for replaced in rewritten for first, text in _seams(replaced)]
     if finder.are_clean([text for _, _, text in pieces]):
-        return
+        return True
     for ours, first, text in pieces:
         for finding in finder.find(text):
             action = permissions.action_for(finding.entity_type, finding.rule)
             span = (finding.start + first, finding.end + first)
             if action is not Action.ALLOW and not _is_ours(span, ours) and _touches(span, ours):
                 raise IdentifierLeak(f"{finding.entity_type.value} by {finding.rule}")
+    return False
 
 
 def _seams(replaced: Replaced) -> list[tuple[int, str]]:

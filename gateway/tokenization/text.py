@@ -17,7 +17,12 @@ from ..tokens.link_context import glued_end, has_link_hint, link_regions, may_be
 from ..tokens.restore import Issued, RestoreCounts, Restorer
 from ..tokens.search import find_literals
 from ..tokens.surrogates import may_stand, surrogate_of
-from ..tokens.token import TokenIssuer
+from ..tokens.token import ID_CHARACTERS, TokenIssuer
+
+Spans = tuple[tuple[int, int, str], ...]
+"""Start and end of each replaced span of the original text, and its token, or the mask in its place."""
+
+_MARKS = frozenset(mark.value for mark in Mark)
 
 _Span = tuple[int, int, EntityType | Mark, str, bool]
 """Start, end, label of its token, its value, and True if it is masked."""
@@ -53,11 +58,18 @@ def replace(
         escapes: number of JSON strings that contain `text`, one in the other. Values are stored as they are escaped
             there, because an answer repeats them so.
     """
+    return replace_with_spans(text, findings, issuer, masked=masked, escapes=escapes)[0]
+
+
+def replace_with_spans(
+    text: str, findings: Sequence[Finding], issuer: TokenIssuer, *, masked: Collection[Finding] = (), escapes: int = 0
+) -> tuple[Replaced, Spans]:
+    """Return the result of `replace`, and the spans with which `replace_again` returns it."""
     regions = link_regions(text) if findings or "_" in text else []
     spans = _spans(text, findings, regions, masked)
     if not spans:
-        return Replaced(text, {}, [])
-    replaced = _emit(text, spans, findings, issuer, escapes)
+        return Replaced(text, {}, []), ()
+    replaced, replaced_spans = _emit(text, spans, findings, issuer, escapes)
     # A text without links and escapes needs no trial.
     is_certain = not has_link_hint(text) and "\\" not in text and "&" not in text
     written = replaced.text
@@ -66,7 +78,39 @@ def replace(
     ):
         # In the replaced text, a link begins or ends at another place than in the original; this is rare.
         return _emit(text, [(0, len(text), Mark.URL, text, bool(masked))], findings, issuer, escapes)
-    return replaced
+    return replaced, replaced_spans
+
+
+def replace_again(
+    text: str, spans: Spans, findings: Sequence[Finding], issuer: TokenIssuer, escapes: int
+) -> Replaced | None:
+    """Return the result of `replace` for the same arguments, from its spans; None if a token is another value's."""
+    pieces: list[str] = []
+    issued: dict[str, str] = {}
+    places: list[tuple[int, int]] = []
+    position = moved = 0
+    values = {finding.start: finding.value for finding in findings}
+    for start, end, written in spans:
+        after_mask = ""
+        if written[0] == "[":
+            after_mask = " " if text.startswith(("(", ":"), end) else ""
+        else:
+            surface = text[start:end]
+            is_mark = written[: -ID_CHARACTERS - 1] in _MARKS
+            about = _identifiers(text, start, end, findings) if is_mark else (values[start], surface)
+            for _ in range(escapes):
+                surface = json.dumps(surface, ensure_ascii=False)[1:-1]
+            if not issuer.repeat(written, surface, about):
+                return None
+            issued[written] = surface
+        pieces += (text[position:start], written + after_mask)
+        first = start + moved
+        last = first + len(written)
+        places.append((first, last))
+        moved = last + len(after_mask) - end
+        position = end
+    pieces.append(text[position:])
+    return Replaced("".join(pieces), issued, places)
 
 
 def _comes_back(replaced: Replaced) -> bool:
@@ -149,11 +193,12 @@ def _emit(
     findings: Sequence[Finding],
     issuer: TokenIssuer,
     escapes: int,
-) -> Replaced:
-    """Return the text with tokens."""
+) -> tuple[Replaced, Spans]:
+    """Return the text with tokens, and the spans that they replace."""
     pieces: list[str] = []
     issued: dict[str, str] = {}
     places: list[tuple[int, int]] = []
+    replaced: list[tuple[int, int, str]] = []
     position = moved = 0  # `moved`: offset of a place in the new text minus that in the old one
     for number, (start, end, label, value, is_masked) in enumerate(spans):
         before = text[position:start]
@@ -168,7 +213,7 @@ def _emit(
                 surface = json.dumps(surface, ensure_ascii=False)[1:-1]
             written = issuer.token(label, value, surface, about)
             issued[written] = surface
-            if label in issuer.surrogates:
+            if label in issuer.surrogates:  # such texts are not replaced again from their spans
                 is_last = number + 1 == len(spans) or spans[number + 1][0] > end
                 if is_last and may_stand(before or (pieces[-1] if pieces else ""), text[end : end + 1]):
                     written = surrogate_of(written) or written
@@ -176,7 +221,8 @@ def _emit(
         first = start + moved
         last = first + len(written)
         places.append((first, last))
+        replaced.append((start, end, written))
         moved = last + len(after_mask) - end
         position = end
     pieces.append(text[position:])
-    return Replaced("".join(pieces), issued, places)
+    return Replaced("".join(pieces), issued, places), tuple(replaced)

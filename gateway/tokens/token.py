@@ -76,6 +76,8 @@ class TokenIssuer:
         self._key: HmacKey | None = None  # computed on first use; most requests need none
         self._issued = dict(issued) if issued else {}
         self.surrogates = surrogates
+        self.has_conflicts = False
+        """Two spellings of one value had the same form, so a token depends on the order in which they came."""
         self.about: dict[str, Collection[str]] = {}
         """Token -> the identifiers in its value, so that a person's tokens can be found and erased."""
 
@@ -100,6 +102,24 @@ class TokenIssuer:
                     self.about[token] = about
                 return token
             form = form % (_FORMS - 1) + 1
+            self.has_conflicts = True
+
+    @property
+    def context(self) -> tuple[str, ...]:
+        """Everything but the key and the value that determines a token."""
+        return self._context
+
+    def repeat(self, token: str, surface: str, about: Collection[str]) -> bool:
+        """Issue a token again that the same context has issued for this value.
+
+        Returns:
+            False if the token is another value's here.
+        """
+        if self._issued.setdefault(token, surface) != surface:
+            return False
+        if about:
+            self.about[token] = about
+        return True
 
     def _mac(self, purpose: bytes, text: str) -> int:
         key = self._key

@@ -94,7 +94,8 @@ def answered(body: dict[str, Any], finder: CachedFinder) -> tuple[Any, ...]:
         sent = tokenize_body(body, inspector, PERMISSIONS, issuer, model="big", dropped=CHAT.dropped)
     except IdentifierLeak as leak:
         return inspection, found, decide(inspection, PERMISSIONS), str(leak)
-    return inspection, found, decide(inspection, PERMISSIONS), sent.data, dict(sent.issued), issuer.about
+    about = {token: issuer.about.get(token) for token in sent.issued}
+    return inspection, found, decide(inspection, PERMISSIONS), sent.data, dict(sent.issued), about
 
 
 @examples(300, deadline=None)
