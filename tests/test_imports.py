@@ -45,6 +45,7 @@ def test_no_folder_is_imported_without_the_package() -> None:
     assert bare == {}
 
 
+@pytest.mark.tree
 def test_every_folder_of_the_package_is_a_relative_link() -> None:
     listed = subprocess.run(["git", "ls-files", "-s", "sovctl"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode != 0:

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.tree
+
 ROOT = Path(__file__).parents[1]
 ROOMS = ("cli", "engine", "gateway", "compliance", "support", "inventory", "playbooks", "roles", "templates")
 GATEWAYS_OWN = ("aiohttp", "httptools", "orjson", "presidio_analyzer", "starlette", "uvicorn", "uvloop")

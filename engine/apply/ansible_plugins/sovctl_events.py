@@ -26,6 +26,10 @@ class CallbackModule(CallbackBase):
     CALLBACK_TYPE = "stdout"
     CALLBACK_NAME = "sovctl_events"
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._failed_items = {}  # message of the first failed item of a loop, by node and task
+
     def _write(self, event, node, task, message=""):
         role = task._role.get_name() if getattr(task, "_role", None) else ""
         line = {"event": event, "node": node, "role": role, "task": task.get_name(), "message": message[:MESSAGE_LIMIT]}
@@ -41,9 +45,14 @@ class CallbackModule(CallbackBase):
     def v2_runner_on_skipped(self, result):
         self._write("skipped", result._host.get_name(), result._task)
 
+    def v2_runner_item_on_failed(self, result):
+        self._failed_items.setdefault((result._host.get_name(), result._task._uuid), _message(result._result))
+
     def v2_runner_on_failed(self, result, ignore_errors=False):
+        node = result._host.get_name()
+        of_item = self._failed_items.pop((node, result._task._uuid), "")
         if not ignore_errors:
-            self._write("failed", result._host.get_name(), result._task, _message(result._result))
+            self._write("failed", node, result._task, of_item or _message(result._result))
 
     def v2_runner_on_unreachable(self, result):
         self._write("unreachable", result._host.get_name(), result._task, "the node does not answer")
@@ -52,7 +61,5 @@ class CallbackModule(CallbackBase):
 def _message(result):
     if result.get("_ansible_no_log") or "censored" in result:
         return "the task handles secrets; look at the node"
-    failed = [item for item in result.get("results", []) if isinstance(item, dict) and item.get("failed")]
-    first = failed[0] if failed else result
-    parts = [str(first.get(key, "")).strip() for key in ("msg", "stderr", "stdout")]
+    parts = [str(result.get(key, "")).strip() for key in ("msg", "stderr", "stdout")]
     return " | ".join(part for part in parts if part)

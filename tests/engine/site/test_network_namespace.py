@@ -53,7 +53,7 @@ def test_the_command_goes_on_inside(namespace: str) -> None:
 def test_who_is_not_root_is_told_so(namespace: str) -> None:
     command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", ENTER, namespace]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "ModuleNotFoundError" in done.stderr or "Permission denied" in done.stderr:
-        pytest.skip("another user cannot read this checkout")
+    if "ModuleNotFoundError" in done.stderr or "Permission denied" in done.stderr or "libpython" in done.stderr:
+        pytest.skip("another user cannot read this checkout or this Python")
     assert done.returncode == ExitCode.MISSING, done.stderr
     assert "root is required to enter network namespace" in done.stderr

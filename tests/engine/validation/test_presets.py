@@ -30,6 +30,7 @@ def test_an_example_is_its_preset_and_valid_as_it_stands(name: str) -> None:
     assert name in (example.parent / "README.md").read_text().splitlines()[0]
 
 
+@pytest.mark.tree
 @pytest.mark.parametrize("name", names())
 def test_a_preset_names_the_schema_for_editors(name: str) -> None:
     path = FOLDER / f"{name}.yaml"
