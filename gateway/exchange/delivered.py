@@ -22,7 +22,7 @@ class Delivered:
     """Source of the answer; None if no upstream gave one."""
     counts: RestoreCounts
     digest: str
-    """Keyed digest of the bytes that the client was sent."""
+    """Keyed digest of the bytes of the response's body that the client was sent: events, an answer or an error."""
     tries: Sequence[str]
     """Connections of the request, in order: `upstream/server:outcome`."""
     release: Mapping[str, Any] | None = None

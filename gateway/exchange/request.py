@@ -7,6 +7,7 @@ from typing import Any
 
 from ..access.principal import Principal
 from ..domain.errors import Refused
+from ..policy.decision import coarse
 from ..policy.permissions import Permissions
 from ..release.judge import ReleaseChecks
 from ..settings import RouteSettings
@@ -56,6 +57,11 @@ class Request:
     def is_large(self) -> bool:
         """Whether work on the body is done in a thread, so that the event loop serves other requests."""
         return len(self.raw_body) > _THREAD_THRESHOLD_BYTES
+
+    def error(self, refused: Refused) -> bytes:
+        """Return the body of its response if it is refused, with the reasons that its principal may see."""
+        reasons = refused.reasons if self.principal.is_admin else coarse(refused.reasons)
+        return self.surface.error(refused.code, request_id=self.request_id, param=refused.param, reasons=reasons)
 
     def end_trace(self, *, status: int, reason: str, upstream: str | None = None, tokens: int = 0) -> None:
         """End its trace, if it has one.

@@ -135,8 +135,10 @@ class AnswerStream:
                     if (gate := self._gate) is not None:
                         last = gate.feed(last) + gate.flush()
                         if gate.blocked is not None:
+                            self._sent.append(last)
                             yield last
                         gate.check()
+                    self._sent.append(last)
                     await self._record_end(ANSWERED)
                     self.is_over = True
                     yield last
@@ -160,9 +162,11 @@ class AnswerStream:
 
     def _broken(self, code: Code) -> bytes:
         """Return the event that ends a stream with an error."""
+        event = self._request.surface.error_event(code, request_id=self._request.request_id)
+        self._sent.append(event)
         self._record_in_background(code.value)
         self.is_over = True
-        return self._request.surface.error_event(code, request_id=self._request.request_id)
+        return event
 
     async def _record_end(self, reason: str) -> None:
         self._is_recorded = True  # also if it is refused: one record an answer

@@ -155,7 +155,8 @@ class Delivery:
         try:
             return await self.withhold(recorder, withheld, texts)
         except Refused as refused:
-            await recorder.record_end(refused.code.value, self._audit.digest(b""), status=refused.status)
+            digest = self._audit.digest(recorder.attempt.request.error(refused))
+            await recorder.record_end(refused.code.value, digest, status=refused.status)
             raise
 
     async def withhold(self, recorder: AnswerRecorder, withheld: AnswerWithheld, texts: list[str]) -> ReplacementAnswer:

@@ -226,7 +226,7 @@ class UpstreamSender:
                 code.value,
                 upstream=None,
                 counts=recorder.attempt.counts if recorder is not None else RestoreCounts(),
-                digest=self._audit.hasher().hexdigest(),
+                digest=self._audit.digest(progress.planned.request.error(refused)),
                 tries=progress.tries.words(),
                 earlier_release=recorder.judged() if recorder is not None else (),
             )
