@@ -13,7 +13,9 @@ from typing import NamedTuple
 
 from ..detect.findings.finding import Finding
 from ..domain.entities import EntityType, Mark
-from ..tokens.link_context import glued_end, has_link_hint, link_regions, may_be_glued
+from ..tokens.links.glued_hosts import glued_end, may_be_glued
+from ..tokens.links.openers import has_link_hint
+from ..tokens.links.regions import link_regions
 from ..tokens.restore import Issued, RestoreCounts, Restorer
 from ..tokens.search import find_literals
 from ..tokens.surrogates import may_stand, surrogate_of
@@ -49,7 +51,7 @@ def replace(
     """Return `text` with a token for every finding.
 
     - Text with the form of a token becomes a `TEXT` token, so that writing a token does not reveal its value.
-    - A link with an identifier becomes one `URL` token (see `tokens.link_context`).
+    - A link with an identifier becomes one `URL` token (see `tokens.links`).
     - A link with a masked identifier becomes one mask.
 
     Args:

@@ -31,7 +31,10 @@ from ..settings import GatewaySettings
 from ..settings.answers.tool_arguments import ToolAction
 from .annotation_offsets import Offsets
 from .json_path import JsonPath
-from .link_context import LOOKAHEAD, JsonLinkContext, LinkContext, has_link_hint, may_be_glued
+from .links.context import LOOKAHEAD, LinkContext
+from .links.glued_hosts import may_be_glued
+from .links.json_context import JsonLinkContext
+from .links.openers import has_link_hint
 from .search import PLAIN_ID, Found, TokenSearch, id_pattern
 from .surrogates import Surrogates
 from .token import ID_CHARACTERS

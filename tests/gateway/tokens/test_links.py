@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.tokens.link_context import _OPENER, has_link_hint, link_regions
+from sovctl.gateway.tokens.links.openers import OPENER, has_link_hint
+from sovctl.gateway.tokens.links.regions import link_regions
 
 _PIECES = ["http", "HTTPS", "ftps", "wss", "file", "data", "javascript", "www", "WWW"]
 _PIECES += [":", ".", "/", "\\", "]", "(", " ", '"', "x", "Ü", "\n"]
@@ -16,7 +17,7 @@ _PIECES += [":", ".", "/", "\\", "]", "(", " ", '"', "x", "Ü", "\n"]
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=12).map("".join))
 def test_no_link_is_overlooked(text: str) -> None:
-    assert has_link_hint(text) or _OPENER.search(text) is None
+    assert has_link_hint(text) or OPENER.search(text) is None
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ class HtmlTags:
                 if state is _State.NAME and len(name) < _MAX_NAME:
                     name = (name + text[at : match.start() if match else end])[:_MAX_NAME]
                 if state is _State.TAG_NAME and ":" in text[at : match.start() if match else end]:
-                    return None  # `<https:`; no element of HTML, so it loads nothing but a `style`, see `link_context`
+                    return None  # `<https:`; no element of HTML, so it loads nothing but a `style`, see `links`
                 if match is None:
                     break
                 at = match.start()
