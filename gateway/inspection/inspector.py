@@ -111,7 +111,7 @@ class Inspector:
         self._spoken: dict[str, frozenset[str]] = {}
         self._readings: dict[str, Words] = {}
         self._known = KnownValues()
-        self._keys = ObjectKeys(finder, _NO_LEAVES)
+        self._keys: ObjectKeys | None = None  # without keys that are read
         self._people: dict[int, list[Finding]] = {}
         self._aliases = Aliases()
         self._is_crowded = False
@@ -175,7 +175,7 @@ class Inspector:
     @property
     def has_found_keys(self) -> bool:
         """Whether a key of the body is an identifier or a name."""
-        return bool(self._keys.found)
+        return self._keys is not None and bool(self._keys.found)
 
     @property
     def found(self) -> Iterator[Finding]:
@@ -193,9 +193,10 @@ class Inspector:
                     self._find(number)
                 else:
                     self._found.setdefault(number, [])
-        self._keys = ObjectKeys(self.finder, leaves)
-        spend(_TOGETHER_WORK * len(leaves.keys))
-        self._keys.find()
+        if leaves.keys or leaves.names:
+            spend(_TOGETHER_WORK * len(leaves.keys))
+            self._keys = ObjectKeys(self.finder, leaves)
+            self._keys.find()
 
     def _inspect_labelled(self, leaves: JsonTexts) -> None:
         """Find what only the keys above a value explain."""
@@ -326,12 +327,14 @@ class Inspector:
                 known = here.get(start)
                 if known is None or known.end != end or known.entity_type is not origin.entity_type:
                     more.append(origin._replace(start=start, end=end))
-            more += around_names(before, self._aliases.find(text), text)
+            if self._aliases:
+                more += around_names(before, self._aliases.find(text), text)
             if more:
                 self._found[text] = resolve([*before, *more])
         if earlier is not None:
             earlier.remember(found, self._found, self._known, self._aliases)
-        self._keys.spread(self._known, self._aliases)
+        if self._keys is not None:
+            self._keys.spread(self._known, self._aliases)
 
     def _result(self) -> Inspection:
         surface, leaves = self._surface, self.leaves
@@ -361,8 +364,9 @@ class Inspector:
                 spoken |= self._languages(text, found) - {UNKNOWN, NONE}
             elif path[0] not in surface.dropped and is_language(text, is_description=path[-1] == "description"):
                 spoken |= counted_languages(text, self._languages(text, found))
+        found_keys = self._keys.found if self._keys is not None else {}
         for key in (*leaves.keys, *leaves.names):
-            if found := self._keys.found.get(key) or self._found.get(key, []):
+            if found := found_keys.get(key) or self._found.get(key, []):
                 _count(found, counts)
                 obstacles.add(Obstacle.KEY)
             elif not key.isascii():

@@ -11,7 +11,7 @@ once, whatever the number of values. For few values, a search for each of them i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from itertools import islice
 
 from ..detect.findings.finding import Finding
@@ -65,10 +65,11 @@ class KnownValues:
         else:
             yield from self.find_all(text)
 
-    def find_each(self, text: str, values: Iterable[str]) -> Iterator[Occurrence]:
+    def find_each(self, text: str, values: Collection[str]) -> Iterator[Occurrence]:
         """Yield the occurrences of these values, searching for one after the other."""
+        if units := len(text) * _SEARCH_CHARACTERS // _UNIT // 4:
+            spend(units * len(values))
         for value in values:
-            spend(len(text) * _SEARCH_CHARACTERS // _UNIT // 4)
             start = text.find(value)
             while start >= 0:
                 end = start + len(value)

@@ -67,13 +67,15 @@ def replace_with_spans(
     text: str, findings: Sequence[Finding], issuer: TokenIssuer, *, masked: Collection[Finding] = (), escapes: int = 0
 ) -> tuple[Replaced, Spans]:
     """Return the result of `replace`, and the spans with which `replace_again` returns it."""
-    regions = link_regions(text) if findings or "_" in text else []
-    spans = _spans(text, findings, regions, masked)
+    if not findings and "_" not in text:
+        return Replaced(text, {}, []), ()
+    is_linked = has_link_hint(text)
+    spans = _spans(text, findings, link_regions(text) if is_linked else (), masked)
     if not spans:
         return Replaced(text, {}, []), ()
     replaced, replaced_spans = _emit(text, spans, findings, issuer, escapes)
     # A text without links and escapes needs no trial.
-    is_certain = not has_link_hint(text) and "\\" not in text and "&" not in text
+    is_certain = not is_linked and "\\" not in text and "&" not in text
     written = replaced.text
     if not (is_certain and not any(may_be_glued(written, end) for _, end in replaced.places)) and not _comes_back(
         replaced
@@ -128,11 +130,12 @@ def _spans(
     text: str, findings: Sequence[Finding], regions: Sequence[tuple[int, int]], masked: Collection[Finding]
 ) -> list[_Span]:
     to_mask = frozenset(masked)
-    spans: list[_Span] = [(f.start, f.end, f.entity_type, f.value, f in to_mask) for f in findings]
+    spans: list[_Span] = [(f.start, f.end, f.entity_type, f.value, bool(masked) and f in to_mask) for f in findings]
     if "_" in text:
         spans += [(f.start, f.end, Mark.TEXT, text[f.start : f.end], False) for f in find_literals(text)]
-    ends = sorted(span[0] for span in spans)
-    spans = [_with_host(text, span, ends) for span in spans]
+    if any(may_be_glued(text, span[1]) for span in spans):
+        starts = sorted([span[0] for span in spans])
+        spans = [_with_host(text, span, starts) for span in spans]
     if not regions and len(spans) == len(findings):
         return spans
     spans.sort(key=lambda span: (span[0], -span[1]))

@@ -21,6 +21,7 @@ from ..names.non_names import NON_NAMES, is_common_word
 from ..text.scanner import Pattern, Scanner
 from ..text.view import NormalizedText
 from .address_forms import (
+    ASCII_PATTERNS,
     BEFORE_JOINED,
     BOX_NUMBER,
     CAPITAL_AFTER,
@@ -58,6 +59,7 @@ from .address_forms import (
 )
 
 _SCORE = 0.8
+_DIGIT = re.compile("[0-9]")
 _MOST_NAME_WORDS = 5
 _SHORTEST_NAME = 4  # letters of a street's name before a postcode that looks like a year
 _FEWEST_CODE = 4  # characters of a postcode without a city, at most: a year has as many
@@ -72,12 +74,20 @@ class AddressFinder:
 
     def __init__(self) -> None:
         self._orders = tuple(PATTERNS)
-        self._scanner = Scanner([Pattern(expression) for expression in PATTERNS.values()])
+        self._scanner, self._ascii_scanner = (
+            Scanner([Pattern(expression) for expression in patterns.values()])
+            for patterns in (PATTERNS, ASCII_PATTERNS)
+        )
 
     def find(self, view: NormalizedText, _found: Sequence[Finding]) -> Iterator[Finding]:
         """Yield the addresses in a view, none overlapping."""
         text = view.text
-        hits = sorted((start, end, self._orders[pattern]) for end, start, pattern in self._scanner.scan(text))
+        if _DIGIT.search(text) is None:
+            return  # neither a house number nor a postcode
+        scanner = self._ascii_scanner if text.isascii() else self._scanner
+        if not (places := scanner.scan(text)):
+            return
+        hits = sorted((start, end, self._orders[pattern]) for end, start, pattern in places)
         spans = (span for start, end, order in hits for span in [_address(text, start, end, order)] if span)
         for start, end in _merged(sorted(spans)):
             yield Finding(start, end, EntityType.ADDRESS, _SCORE, _value(text[start:end]), "ADDRESS")

@@ -19,6 +19,7 @@ _GLUED = re.compile(
     rf"|[^{_OTHER}@]{{0,100}}@{_LABEL}{{1,63}}\.\w"
 )
 _HINT = re.compile(rf"[^{_OTHER}@.]*[@.][^\s]")
+_APART = ("", " ", "\n")  # most values are followed by these
 _END = re.compile("[\t-\r <]")  # GFM ends an address there
 
 
@@ -36,7 +37,7 @@ def glued_end(text: str, start: int, end: int) -> int:
 
 def may_be_glued(text: str, position: int = 0) -> bool:
     """Return whether the text from `position` on may continue a host name or address. Fast."""
-    return _HINT.match(text, position) is not None
+    return text[position : position + 1] not in _APART and _HINT.match(text, position) is not None
 
 
 def is_glued(following: str) -> bool:

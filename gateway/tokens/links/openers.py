@@ -11,7 +11,6 @@ import re
 _WORDS = ("https?:", "ftps?:", "wss?:", "file:", "data:", "javascript:", "mailto:", r"www\.")
 # First letters spelled out: an expression with few initial characters matches in a tenth of the time.
 _BEGUN = (f"{first}(?i:{word[1:]})" for word in _WORDS for first in (word[0], word[0].upper()))
-CSS_FUNCTIONS = ("url(", "image-set(", "@import")
 _CSS = (r"[uU](?i:rl)\(", r"[iI](?i:mage-set)\(", r"@(?i:import)")
 # Ends of host names that linkify-it (5.0) links without a scheme.
 TLD = (
@@ -32,6 +31,9 @@ _SCHEMES = ("http", "https", "ftp", "ftps", "ws", "wss", "file", "data", "javasc
 _MAX_SCHEME = max(map(len, _SCHEMES))
 MAX_OPENER = 72  # characters: a full stop, the longest end of a host name, a port
 TARGET = "]("
+_HOST_SIGNS = "/?#:"
+_MOST_SIGNS = 64
+"""Signs that are looked at one by one."""
 _MAX_IP = 24  # characters of an address with a port and a delimiter
 
 
@@ -44,14 +46,37 @@ def has_link_hint(text: str) -> bool:
         return True
     if "<" in text and _TAG_HINT.search(text) is not None:
         return True
-    colon = text.find(":")
+    lowered = text.lower()
+    colon = lowered.find(":")
     while colon >= 0:
-        if text[max(0, colon - _MAX_SCHEME) : colon].lower().endswith(_SCHEMES):
+        if lowered.endswith(_SCHEMES, max(0, colon - _MAX_SCHEME), colon):
             return True
-        colon = text.find(":", colon + 1)
-    if "." in text and ("www." in text.lower() or _HOST_HINT.search(text) is not None):
+        colon = lowered.find(":", colon + 1)
+    if "." in text and ("www." in lowered or _may_hold_host(text)):
         return True
-    return ("(" in text or "@" in text) and any(word in text.lower() for word in CSS_FUNCTIONS)
+    if "(" in text and ("url(" in lowered or "image-set(" in lowered):
+        return True
+    return "@" in text and "@import" in lowered
+
+
+def _may_hold_host(text: str) -> bool:
+    """Return False if no host name is followed by a path, a query, a fragment or a colon.
+
+    The last full stop before such a sign belongs to the host name or ends it, with no space between them.
+    """
+    tries = _MOST_SIGNS
+    for sign in _HOST_SIGNS:
+        place = text.find(sign)
+        while place >= 0:
+            tries -= 1
+            if not tries:
+                return _HOST_HINT.search(text) is not None
+            first = max(0, place - MAX_OPENER)
+            stop = text.rfind(".", first, place)
+            if stop >= 0 and text.find(" ", stop, place) < 0 and _HOST_HINT.search(text, first, place + 1) is not None:
+                return True
+            place = text.find(sign, place + 1)
+    return False
 
 
 def first_opener(text: str, position: int, before: str = "") -> re.Match[str] | None:
