@@ -72,12 +72,8 @@ def rs_pib(dice: Random) -> str:
 
 
 def rs_number(dice: Random) -> str:
-    """Matični broj: eight digits, weights 8 to 2."""
-    while True:
-        base = dice.choice("0126") + digits(dice, 6)
-        check = -weighted(base, range(8, 1, -1)) % 11
-        if check < 10:
-            return base + str(check)
+    """Matični broj: eight digits; no check digit is published."""
+    return dice.choice(("07", "08", "17", "20", "21", "28", "66")) + digits(dice, 6)
 
 
 def si_number(dice: Random) -> str:

@@ -59,7 +59,7 @@ UNCHECKED = {
     *("UK_NINO", "US_EIN", "US_ITIN", "US_MBI", "US_SSN", "VIN_BY_WORD", "VN_CCCD", "BIC_BY_WORD", "MAC_BY_WORD"),
     *("CN_PLATE", "UK_PLATE"),
     *("AT_REGISTER", "AT_REGISTER_BY_WORD", "CH_UID_FORM", "DE_REGISTER_BY_WORD", "HU_REGISTER", "RO_REGISTER"),
-    *("RO_REGISTER_2024", "VIN_GROUPED"),
+    *("RO_REGISTER_2024", "RS_REGISTER", "VIN_GROUPED"),
 }
 
 
@@ -178,3 +178,18 @@ def test_a_run_without_some_groups_has_the_others(lengths: list[int]) -> None:
     middle = len(lengths) // 2
     rest = run.without([(starts[middle], ends[middle])])
     assert [each.lengths for each in rest] == [part for part in (lengths[:middle], lengths[middle + 1 :]) if part]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        ("RS_REGISTER", "MB 17162543"),
+        ("RS_REGISTER", "Матични број: 20053658"),
+        ("RO_REGISTER_2024", "Nr. ORC J2012000750528"),
+        ("RO_REGISTER_2024", "număr de ordine J1991000123401 la registrul comerțului"),
+        ("PT_NIF", "NIF 702086339"),
+        ("EMSO_JMBG", "JMBG 1210992891520"),
+    ],
+)
+def test_numbers_that_second_opinions_accept_are_found(rule: str, text: str) -> None:
+    assert rule in rules_in(text)
