@@ -50,6 +50,8 @@ class ProviderServer(EchoUpstream):
 
     paths: tuple[str, ...] = ()
     thinks = False
+    addition = ""
+    """The model's own text, after the one that it repeats."""
 
     def routes(self) -> list[Route]:
         self.problems: list[str] = []
@@ -150,8 +152,8 @@ def last_text(content: Any) -> str:
     return "".join(block.get("text", "") for block in content)
 
 
-def blocks_for(body: dict[str, Any], *, thinks: bool) -> list[dict[str, Any]]:
-    text = last_text(body["messages"][-1]["content"])
+def blocks_for(body: dict[str, Any], *, thinks: bool, addition: str) -> list[dict[str, Any]]:
+    text = last_text(body["messages"][-1]["content"]) + addition
     blocks: list[dict[str, Any]] = [{"type": "text", "text": text}]
     if thinks:
         blocks.insert(0, {"type": "thinking", "thinking": "Let me see.", "signature": "c2ln"})
@@ -162,8 +164,8 @@ def blocks_for(body: dict[str, Any], *, thinks: bool) -> list[dict[str, Any]]:
     return blocks
 
 
-def message_for(body: dict[str, Any], *, thinks: bool) -> dict[str, Any]:
-    blocks = blocks_for(body, thinks=thinks)
+def message_for(body: dict[str, Any], *, thinks: bool, addition: str) -> dict[str, Any]:
+    blocks = blocks_for(body, thinks=thinks, addition=addition)
     return {
         "id": "msg_1",
         "type": "message",
@@ -236,7 +238,7 @@ class AnthropicServer(ProviderServer):
     def answer(self, body: dict[str, Any], request: Request) -> Response:
         if request.url.path.endswith("count_tokens"):
             return JSONResponse({"input_tokens": 7})
-        message = message_for(body, thinks=self.thinks)
+        message = message_for(body, thinks=self.thinks, addition=self.addition)
         if body.get("stream"):
             return self.streamed(named_events(message_events_for(message)))
         return JSONResponse(message)
@@ -346,7 +348,7 @@ class ChatServer(ProviderServer):
         check_chat(body)
 
     def answer(self, body: dict[str, Any], request: Request) -> Response:
-        text = last_text(body["messages"][-1]["content"])
+        text = last_text(body["messages"][-1]["content"]) + self.addition
         calls = []
         if body.get("tools") and body.get("tool_choice") != "none":
             name = body["tools"][0]["function"]["name"]
@@ -514,7 +516,7 @@ class BedrockServer(ProviderServer):
     def answer(self, body: dict[str, Any], request: Request) -> Response:
         if request.url.path.endswith("count-tokens"):
             return JSONResponse({"inputTokens": 7})
-        text = last_text(body["messages"][-1]["content"])
+        text = last_text(body["messages"][-1]["content"]) + self.addition
         calls = []
         if tools := body.get("toolConfig", {}).get("tools"):
             name = tools[0]["toolSpec"]["name"]

@@ -16,6 +16,7 @@ from provider_givens import PROVIDERS, aws_file, write_secret
 from provider_servers import ProviderServer
 from surface_givens import API_KEY, MAIL, PROMPT, assert_clean, audited, post
 
+INVENTED = "GB29NWBK60161331926819"
 USER = {"role": "user", "content": PROMPT}
 
 
@@ -154,6 +155,38 @@ def test_tool_arguments_for_the_network_keep_their_tokens(gateway: Any) -> None:
     arguments = [each["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] for each in (adapted, native)]
     shapes = [re.sub(r"_[A-Za-z0-9]{8,}", "_X", text.replace(" ", "")) for text in arguments]
     assert shapes[0] == shapes[1]
+
+
+@pytest.mark.parametrize("is_stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages"])
+def test_release_checks_read_the_clients_api(
+    checked_gateway: Any, servers: dict[str, ProviderServer], path: str, *, is_stream: bool
+) -> None:
+    for name in ("anthropic", "openai", "bedrock"):
+        servers[name].addition = f" The account is {INVENTED}. Done."
+        body = {"model": name, "max_tokens": 99, "messages": [USER], "stream": is_stream}
+        try:
+            status, _, raw = checked_gateway.request(
+                "POST", path, json.dumps(body).encode(), {"authorization": f"Bearer {API_KEY}"}
+            )
+        finally:
+            servers[name].addition = ""
+        assert status == 200
+        said = raw.decode()
+        parts = re.findall(r'"(?:content|text)": ?"((?:[^"\\]|\\.)*)"', said)
+        text = "".join(json.loads(f'"{part}"') for part in parts)
+        assert INVENTED not in text
+        assert "[IBAN]" in text
+        assert PROMPT in text
+
+
+@pytest.fixture(scope="module")
+def checked_gateway(start: Callable[..., Any], settings_of: Callable[..., dict[str, Any]]) -> Any:
+    settings = settings_of("anthropic", "openai", "bedrock")
+    for route in settings["routes"]:
+        if "cloud" in route:
+            route["release"] = {"identifiers": {"default": "mask"}}
+    return start(**settings)
 
 
 def test_explain_and_check_show_the_adapter(gateway: Any, tmp_path: Path) -> None:
