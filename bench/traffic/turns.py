@@ -92,12 +92,13 @@ async def _round(gateway: Running, target: Target, kind: Kind, number: int) -> t
 class Clients:
     """Connections over which conversations proceed."""
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, connections: int = _CONNECTIONS) -> None:
         self._target = target
+        self._connections = connections
         self._streams: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
     async def __aenter__(self) -> Clients:
-        for _ in range(_CONNECTIONS):
+        for _ in range(self._connections):
             self._streams.append(await asyncio.open_connection(self._target.host, self._target.port, limit=1 << 20))
         return self
 

@@ -127,6 +127,14 @@ class CachedFinder:
         mine._known = self._memory.of(tenant, conversation)
         return mine
 
+    def without_memory(self) -> CachedFinder:
+        """Return this finder without the memory of findings."""
+        if self._known is None:
+            return self
+        plain = object.__new__(CachedFinder)
+        plain._finder, plain._clean, plain._memory, plain._known = self._finder, self._clean, None, None
+        return plain
+
     @property
     def rule_names(self) -> Sequence[str]:
         """The other finder's."""

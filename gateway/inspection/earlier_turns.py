@@ -26,7 +26,6 @@ from ..detect.findings_memory import TenantFindings, findings_of
 from .known_names import Aliases
 from .known_values import KnownValues
 
-FEWEST_TEXTS = 4  # in a request of fewer, searching takes less time than the memory
 _APART = "\n\n"
 
 _Findings = list[Finding]
@@ -51,7 +50,8 @@ class EarlierTurns:
         Args:
             found: findings by text, before the search.
         """
-        if len(found) < FEWEST_TEXTS or (record := self._memory.read(self._stage, "")) is None:
+        record = self._memory.read(self._stage, "")
+        if record is None:
             return {}
         values, names, texts = record[1]
         places = dict(zip(texts[::2], texts[1::2], strict=True))
@@ -92,7 +92,7 @@ class EarlierTurns:
         aliases: Aliases,
     ) -> None:
         """Remember the results of this turn."""
-        if self._is_current or len(found) < FEWEST_TEXTS:
+        if self._is_current:
             return
         texts: list[int] = []
         for text, before in found.items():

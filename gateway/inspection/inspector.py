@@ -36,7 +36,7 @@ from ..domain.obstacles import Obstacle
 from ..domain.work import spend
 from ..surfaces import Surface
 from ..tokens.surrogates import is_fixed
-from .earlier_turns import FEWEST_TEXTS, EarlierTurns
+from .earlier_turns import EarlierTurns
 from .empty_results import EmptyResults
 from .joined_texts import JoinedTexts
 from .known_names import Aliases
@@ -60,6 +60,7 @@ _TEXT_WORK = 15  # a text, once; its scan is counted by the detector
 _TOGETHER_WORK = 12  # a text that is scanned together with others
 _FINDING_WORK = 6  # a finding
 _TOKEN_WORK = 35  # a finding that may become a token: searched for everywhere, tokenized, stored
+_FEWEST_TEXTS = 3  # a request of fewer has no earlier turns; most such requests are never repeated
 _MOST_KNOWN = 2_000  # different values; looking for each of them everywhere takes their number times the body's size
 _SHORTEST_CODE = 3  # digits of a number that a key may explain: a card verification code
 _MOST_LABELLED = 2_000  # different values that their keys may explain; each is read several times
@@ -125,6 +126,8 @@ class Inspector:
         """
         self.leaves = leaves = json_texts_of(body, max_depth=self._max_depth, is_cue=self.finder.is_cue)
         self._body = body
+        if len(leaves.texts) < _FEWEST_TEXTS:
+            self.finder = self.finder.without_memory()
         spend(_LEAF_WORK * (len(leaves.texts) + len(leaves.numbers) + len(leaves.keys)))
         for leaf in leaves.texts:
             self._find(leaf.text)
@@ -165,8 +168,8 @@ class Inspector:
 
     @property
     def memory_of_turns(self) -> TenantFindings | None:
-        """The memory of the conversation, if the request has earlier turns; None without a memory."""
-        return self.finder.memory if len(self._found) >= FEWEST_TEXTS else None
+        """The memory of the conversation; None without a memory, and for a request that repeats nothing."""
+        return self.finder.memory
 
     def findings(self, leaf: JsonText) -> list[Finding]:
         """Identifiers in a leaf, those included that are known from elsewhere in the request."""

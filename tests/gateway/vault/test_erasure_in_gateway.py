@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sqlite3
@@ -115,8 +116,11 @@ def test_erasure_empties_what_every_worker_remembers_of_texts(
 ) -> None:
     vault = {**home.place(), "kek_file": key_file(tmp_path, "kek")}
     gateway = start(vault=vault, workers=2)
-    for number in range(6):
-        ask(gateway, f"{PROMPT} {number}", conversation=NAME)
+    key = {"authorization": "Bearer test-key-of-the-branch-application"}
+    messages = [{"role": "user", "content": f"{PROMPT} {number}"} for number in range(3)]
+    body = json.dumps({"model": "assistant", "messages": messages}).encode()
+    for _ in range(6):  # whichever worker gets it
+        assert gateway.request("POST", "/v1/chat/completions", body, key)[0] == 200
     until(lambda: remembered_bytes(gateway) > 0, "a remembered text")
     vault_word("erase", gateway.config, "--tenant", "retail", "--yes")
     until(lambda: remembered_bytes(gateway) == 0, "the forgetting")
