@@ -116,7 +116,7 @@ def test_figures_are_scaled_to_the_reference_machine() -> None:
     assert not slow.holds, "what holds is what was measured"
     name = "requests/s on 2 CPUs shared with upstream and clients, 1 KiB in, 10 KiB out"
     assert judged[name].there == pytest.approx(2000)
-    assert [bar.there for name, bar in judged.items() if name.startswith("times")] == [None, None, None]
+    assert {bar.there for name, bar in judged.items() if name.startswith("times")} == {None}
     assert bars.judge({"rows": rows[:1] + rows[3:], "round_trip": {}})[2].there == pytest.approx(0.5), "one who says so"
 
 
