@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import orjson
+
+from ..body import exact_json
 from .translation import Body, Inexpressible
 
 _DATA_URL = re.compile(r"data:([a-zA-Z0-9.+-]{1,60}/[a-zA-Z0-9.+-]{1,100});base64,", re.ASCII)
@@ -55,6 +58,18 @@ def string_in(value: Any, name: str, where: str) -> str:
     if not isinstance(value, dict):
         raise Inexpressible(where)
     return text_of(value, where, name=name)
+
+
+def json_text(value: Any, where: str) -> str:
+    """Return a value of a request as JSON, with exact numbers.
+
+    Raises:
+        Inexpressible: it is nested too deeply.
+    """
+    try:
+        return exact_json.dumps(value).decode()
+    except orjson.JSONEncodeError:
+        raise Inexpressible(where) from None
 
 
 def objects_in(value: Any, where: str) -> list[Body]:

@@ -20,9 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import orjson
-
-from ..content import objects_in, parts_of, string_in, text_of
+from ..content import json_text, objects_in, parts_of, string_in, text_of
 from ..fields import FieldRules
 from ..translation import Body, Inexpressible, RequestOptions
 
@@ -126,13 +124,11 @@ def _parts(block: Body, where: str, documents: Iterator[int]) -> Iterator[Body]:
             use = {"toolUseId": string_in(block, "id", where), "name": string_in(block, "name", where)}
             yield {"toolUse": {**use, "input": block["input"]}}
         case "tool_result":
-            content = [
-                part
-                for number, each in enumerate(parts_of(block.get("content"), f"{where}.content"))
-                for part in _parts(each, f"{where}.content[{number}]", documents)
-            ]
-            if not all(part.keys() <= {"text", "image", "document"} for part in content):
-                raise Inexpressible(f"{where}.content")
+            content: list[Body] = []
+            for number, each in enumerate(parts_of(block.get("content"), f"{where}.content")):
+                if each.get("type") not in ("text", "image", "document"):
+                    raise Inexpressible(f"{where}.content[{number}].type")
+                content += _parts(each, f"{where}.content[{number}]", documents)
             result: Body = {"toolUseId": string_in(block, "tool_use_id", where), "content": content or [{"text": " "}]}
             yield {"toolResult": result | ({"status": "error"} if block.get("is_error") else {})}
         case "thinking":
@@ -207,5 +203,5 @@ def _tool(tool: Body, where: str) -> Body:
 def _format(wanted: Any) -> Body:
     if not isinstance(wanted, dict) or not isinstance(schema := wanted.get("schema"), dict):
         raise Inexpressible("output_config.format")
-    named = {"name": _FORMAT_NAME, "schema": orjson.dumps(schema).decode()}
+    named = {"name": _FORMAT_NAME, "schema": json_text(schema, "output_config.format")}
     return {"type": "json_schema", "structure": {"jsonSchema": named}}

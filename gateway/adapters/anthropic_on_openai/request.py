@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..content import objects_in, parts_of, string_in, text_of
+from ..content import json_text, objects_in, parts_of, string_in, text_of
 from ..fields import FieldRules
-from ..translation import Body, Inexpressible, RequestOptions, arguments_text
+from ..translation import Body, Inexpressible, RequestOptions
 
 _RULES = FieldRules(
     renamed={
@@ -115,7 +115,7 @@ def _assistant(blocks: list[Body], where: str) -> Body:
             case "tool_use":
                 if not isinstance(block.get("input"), dict):
                     raise Inexpressible(f"{place}.input")
-                arguments = arguments_text(block["input"])
+                arguments = json_text(block["input"], f"{place}.input")
                 function = {"name": string_in(block, "name", place), "arguments": arguments}
                 calls.append({"id": string_in(block, "id", place), "type": "function", "function": function})
             case "thinking" | "redacted_thinking":
@@ -208,7 +208,7 @@ def _tool_choice(choice: Any) -> Body:
     if kind == "tool":
         named = {"name": string_in(choice, "name", "tool_choice")}
         made = {"tool_choice": {"type": "function", "function": named}}
-    elif kind in _CHOICES:
+    elif isinstance(kind, str) and kind in _CHOICES:
         made = {"tool_choice": _CHOICES[kind]}
     else:
         raise Inexpressible("tool_choice")
@@ -223,7 +223,7 @@ def _output(body: Mapping[str, Any]) -> Body:
         raise Inexpressible("output_config")
     effort = config.get("effort") or _effort(body.get("thinking"))
     if effort is not None:
-        if effort not in _EFFORTS:
+        if not isinstance(effort, str) or effort not in _EFFORTS:
             raise Inexpressible("output_config.effort")
         made["reasoning_effort"] = effort
     wanted = config.get("format") or body.get("output_format")

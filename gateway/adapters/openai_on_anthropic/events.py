@@ -92,7 +92,7 @@ class ChatEvents:
 
     def _delta(self, event: Body) -> list[Body]:
         delta, number = object_in(event, "delta"), self._blocks.get(self._index(event))
-        kind = delta.get("type")
+        kind = str(delta.get("type"))
         if number is None:
             raise protocol_error()
         if kind == "input_json_delta" and number != _NO_CALL:

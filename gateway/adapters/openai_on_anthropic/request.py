@@ -126,7 +126,7 @@ def _output(body: Mapping[str, Any]) -> Body:
     if (effort := body.get("reasoning_effort")) is not None:
         if effort == "none":
             made["thinking"] = {"type": "disabled"}
-        elif effort in _EFFORTS:
+        elif isinstance(effort, str) and effort in _EFFORTS:
             config["effort"] = _EFFORTS[effort]
         else:
             raise Inexpressible("reasoning_effort")

@@ -333,6 +333,57 @@ def test_an_odd_request_is_refused_and_no_crash(translation: Translation, odd: A
         translation.request({"model": "x", **body}, OPTIONS)
 
 
+DEEP: Any = {}
+for _ in range(300):
+    DEEP = {"a": DEEP}
+ODD_FIELDS = [{}, {"a": 1}, ["x"], [{}], "x", 7, True, DEEP]
+
+
+@pytest.mark.parametrize("translation", [CHAT_ON_MESSAGES, CHAT_ON_CONVERSE, MESSAGES_ON_CHAT, MESSAGES_ON_CONVERSE])
+@pytest.mark.parametrize("odd", ODD_FIELDS, ids=lambda odd: type(odd).__name__)
+def test_an_odd_value_of_any_field_is_no_crash(translation: Translation, odd: Any) -> None:
+    names = ["reasoning_effort", "thinking", "output_config", "output_format", "response_format", "tool_choice"]
+    names += ["stop", "stop_sequences", "temperature", "max_tokens", "n", "modalities", "system", "tools", "top_k"]
+    bodies = [{name: odd} for name in names]
+    bodies += [{"output_config": {"effort": odd}}, {"output_config": {"format": {"schema": odd}}}]
+    bodies += [{"tool_choice": {"type": odd}}, {"thinking": {"type": odd}}, {"thinking": {"budget_tokens": odd}}]
+    bodies += [{"tools": [{"type": odd}]}, {"tools": [{"type": "function", "function": {"name": odd}}]}]
+    use = {"type": "tool_use", "id": "c", "name": "f", "input": odd}
+    bodies += [{"messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": odd}, use]}]}]
+    bodies += [{"messages": [{"role": "assistant", "content": [use]}]}]
+    for kind in ("text", "image", "image_url", "file", "document", "tool_result", "thinking", odd):
+        part = {"type": kind, "text": odd, "source": odd, "image_url": odd, "file": odd, "content": odd}
+        bodies += [{"messages": [{"role": role, "content": [part]}]} for role in ("user", "assistant", "system", odd)]
+    for body in bodies:
+        with contextlib.suppress(Inexpressible):
+            translation.request({"model": "x", "max_tokens": 9, "messages": [USER], **body}, OPTIONS)
+
+
+@pytest.mark.parametrize("odd", ODD_FIELDS, ids=lambda odd: type(odd).__name__)
+def test_an_odd_type_of_an_event_is_no_crash(odd: Any) -> None:
+    started = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    for last in (
+        {"type": odd, "index": 0},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": odd}},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": odd}},
+        {"type": "message_delta", "delta": {"stop_reason": odd}, "usage": odd},
+    ):
+        stream = ChatEvents(ANSWER)
+        for event in ({"type": "message_start", "message": {}}, started):
+            stream.feed(event)
+        with contextlib.suppress(UpstreamFailed):
+            stream.feed(last)
+    for answer in (
+        {"type": "message", "content": [{"type": odd}], "stop_reason": odd, "usage": odd},
+        {"choices": [{"message": {"content": odd, "tool_calls": odd}, "finish_reason": odd}], "usage": odd},
+        {"output": {"message": {"content": [odd]}}, "stopReason": odd, "usage": odd},
+        {"output": {"message": {"content": []}}, "stopReason": odd, "usage": odd},
+    ):
+        for translation in (CHAT_ON_MESSAGES, MESSAGES_ON_CHAT, MESSAGES_ON_CONVERSE):
+            with contextlib.suppress(UpstreamFailed):
+                translation.answer(answer, ANSWER)
+
+
 REFUSED_OF_CHAT: list[tuple[dict[str, Any], str]] = [
     ({"n": 2}, "n"),
     ({"logprobs": True}, "logprobs"),
@@ -398,6 +449,10 @@ REFUSED_OF_CONVERSE: list[tuple[dict[str, Any], str]] = [
         "messages[0].content[0].source",
     ),
     ({"messages": [{"role": "system", "content": "x"}]}, "messages[0].role"),
+    (
+        {"messages": [{"role": "user", "content": [{"type": "tool_result", "content": [{"type": "tool_result"}]}]}]},
+        "messages[0].content[0].content[0].type",
+    ),
 ]
 
 
