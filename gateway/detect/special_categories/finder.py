@@ -28,20 +28,23 @@ _ASCII_OF_UNIT, _OTHER_OF_UNIT = 128, 16
 
 
 @cache
-def _scanner() -> tuple[Scanner, tuple[str, ...]]:
-    found = terms()
-    return Scanner([pattern(term) for _, term in found]), tuple(category for category, _ in found)
+def _scanner(*, is_ascii: bool) -> tuple[Scanner, tuple[str, ...]]:
+    """Return the scanner of the terms that a text may contain; half of them in ASCII."""
+    found = [(category, pattern(term)) for category, term in terms()]
+    fitting = [(category, each) for category, each in found if not is_ascii or each.expression.isascii()]
+    return Scanner([each for _, each in fitting]), tuple(category for category, _ in fitting)
 
 
 def prepare() -> None:
     """Load the words, which takes longer than a request may wait."""
-    _scanner()
+    _scanner(is_ascii=True)
+    _scanner(is_ascii=False)
 
 
 def categories_in(text: str) -> Counter[str]:
     """Return the number of mentions of each category in `text`; categories without one are absent."""
     spend(len(text) // (_ASCII_OF_UNIT if text.isascii() else _OTHER_OF_UNIT))
-    scanner, categories = _scanner()
+    scanner, categories = _scanner(is_ascii=text.isascii())
     counts: Counter[str] = Counter()
     last: dict[str, int] = {}
     for end, _, index in scanner.scan_bytes(folded(text)):
@@ -53,7 +56,16 @@ def categories_in(text: str) -> Counter[str]:
 
 
 def folded(text: str) -> bytes:
-    """Return the words of `text` in lower case without accents, and a colon for each sign before a value."""
+    """Return the words of `text` in lower case without accents, and a colon for each sign before a value.
+
+    One space separates them, because literal spaces make the scan eight times as fast (2 KB: 4 instead of 35
+    microseconds, measured 2026-11).
+    """
     if text.isascii():
-        return b" %b " % text.encode().translate(_TO_WORDS)
+        words = b" %b " % text.encode().translate(_TO_WORDS)
+        if b":" in words:
+            words = words.replace(b":", b" : ")
+        while b"  " in words:
+            words = words.replace(b"  ", b" ")
+        return words
     return ":".join([fold(piece) for piece in _SIGN.split(text)]).encode("utf-8", "surrogatepass")

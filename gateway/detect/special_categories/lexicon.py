@@ -36,8 +36,7 @@ CATEGORIES = (
 )
 """GDPR Art. 9 (1) in another order, and Art. 10; rules of `SPECIAL_CATEGORY` in the policy."""
 _WORDS = Path(__file__).parent / "words"
-_EDGE = "[ :]"
-_GAP = "(?:[^ :]+ +){0,2}"
+_GAP = "(?:[^ :]+ ){0,2}"
 
 
 @cache
@@ -68,8 +67,10 @@ def pattern(term: str) -> Pattern:
     """Return the pattern of a term in folded text; it ends once for each occurrence."""
     body = term.removesuffix(":")
     words = "".join(_pieces(body.strip("*").split("_")))
-    begin = "" if body.startswith("*") else _EDGE
-    end = " *:" if term.endswith(":") else "" if body.endswith("*") else _EDGE
+    begin = "" if body.startswith("*") else " "
+    end = "" if body.endswith("*") else " "
+    if term.endswith(":"):
+        end = ": " if body.endswith("..") else " : "
     return Pattern(begin + words + end, has_start=False, has_case=True)
 
 
@@ -78,8 +79,8 @@ def _pieces(words: list[str]) -> Iterator[str]:
     needs_space = False
     for word in words:
         if needs_space:
-            yield " +"
+            yield " "
         needs_space = word != ".."
-        yield _GAP if word == ".." else fold(word.removesuffix("*")).strip().replace(" ", " +")
+        yield _GAP if word == ".." else fold(word.removesuffix("*")).strip()
         if word.endswith("*"):
             yield "[^ :]*"
