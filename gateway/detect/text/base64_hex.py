@@ -23,9 +23,14 @@ _LONGEST = 1 << 16  # characters; longer runs are pictures and files
 
 # Sixteen characters and more of base64 or base64url, over several lines as RFC 2045 6.8 has it.
 _BASE64 = re.compile(
-    rf"(?<![A-Za-z0-9+/_=-])(?:[A-Za-z0-9+/_-]{{{_SHORTEST},{_LONGEST}}}"
+    rf"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{{{_SHORTEST},{_LONGEST}}}"
     r"(?:\r?\n[A-Za-z0-9+/_-]{4,76}(?![A-Za-z0-9+/_-])){0,999}={0,2}"
     rf"|[A-Za-z0-9+/_-]{{{_SHORTEST - 2},{_SHORTEST - 1}}}={{1,2}})"
+)
+# A part of a run between signs that paths and names contain: "example/YW5uYUBleGFtcGxlLmNvbQ==".
+_BASE64_PART = re.compile(
+    rf"(?<![A-Za-z0-9])(?:[A-Za-z0-9]{{{_SHORTEST},{_LONGEST}}}={{0,2}}"
+    rf"|[A-Za-z0-9]{{{_SHORTEST - 2},{_SHORTEST - 1}}}={{1,2}})(?![A-Za-z0-9])"
 )
 _HEX = re.compile(
     rf"(?<![0-9A-Za-z])(?:0x)?((?:[0-9A-Fa-f]{{2}}){{{_SHORTEST // 2},{_LONGEST // 2}}}"
@@ -40,6 +45,7 @@ _PADDED = rf"[a-z0-9+/_-]{{{_SHORTEST - 2}}}="
 _LEAD = re.compile(r"(?:.*[^A-Za-z0-9+/_-])?", re.DOTALL)
 _OF_RUN = string.ascii_letters + string.digits + "+/_-"
 _HEX_START = re.compile(rf"(?<![0-9A-Za-z])(?:0x)?[0-9A-Fa-f]{{{_SHORTEST}}}")
+_PART_START = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z0-9]{{{_SHORTEST - 2}}}")
 _PAIRS = 2 + 3 * _SHORTEST // 2 - 1
 """Characters of the shortest run of pairs, with "0x" before it."""
 
@@ -82,6 +88,7 @@ def runs_of(text: str, hits: Sequence[tuple[int, int]]) -> tuple[list[int], list
             places.append(start)
             if not text[start:end].isalnum():
                 places += [match.start() for match in _HEX_START.finditer(text, start, end)]
+                places += [match.start() for match in _PART_START.finditer(text, start, end)]
     places.sort()
     return places, runs
 
@@ -136,7 +143,7 @@ def _from_hex(match: re.Match[str]) -> bytes:
     return bytes.fromhex(match.group(1).replace(":", " "))
 
 
-_FORMS = ((_HEX, _from_hex), (_BASE64, _from_base64))
+_FORMS = ((_HEX, _from_hex), (_BASE64, _from_base64), (_BASE64_PART, _from_base64))
 
 
 def _text_of(data: bytes) -> str:

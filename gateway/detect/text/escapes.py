@@ -36,10 +36,12 @@ _PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _QUOTED_PRINTABLE = re.compile(r"=\r?\n|(?:=[0-9A-F]{2})+")
 # HTML 13.2.5.80: a numeric reference ends without its semicolon as well.
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7};?|#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z][A-Za-z0-9]{1,31};)")
-# RFC 8259 7, and the escapes of JavaScript, Python, C and CSS.
+# RFC 8259 7, and the escapes of JavaScript, Python, C and CSS; with more backslashes if encoded several times.
+_BACKSLASHES = re.compile(r"\\+")
 _BACKSLASH = re.compile(
-    r"\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}"
-    r"|\\U[0-9A-Fa-f]{8}|\\x[0-9A-Fa-f]{2}|(?<=[0-9])\\[nrt](?=[0-9])|\\0000[0-9A-Fa-f]{2}(?: (?=\\0))?|\\[0-3][0-7]{2}"
+    r"\\{1,16}(?:u[dD][89abAB][0-9A-Fa-f]{2}\\{1,16}u[dD][c-fC-F][0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}"
+    r"|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2})"
+    r"|(?<=[0-9])\\[nrt](?=[0-9])|\\0000[0-9A-Fa-f]{2}(?: (?=\\0))?|\\[0-3][0-7]{2}"
 )
 
 
@@ -83,7 +85,8 @@ def _backslashes(text: str) -> list[Edit]:
     return [(m.start(), m.end(), plain) for m in _BACKSLASH.finditer(text) if (plain := _unescaped(m.group()))]
 
 
-def _unescaped(escape: str) -> str:
+def _unescaped(written: str) -> str:
+    escape = _BACKSLASHES.sub(r"\\", written)
     if escape[1] in "nrt":
         return " "
     if escape[1] in "0123":

@@ -90,6 +90,8 @@ DISGUISES: dict[str, Callable[[str], str]] = {
     "base64url": lambda text: base64.urlsafe_b64encode(f"??>>~ {text}".encode()).decode().rstrip("="),
     "base64 of UTF-16": lambda text: base64.b64encode(text.encode("utf-16-le")).decode(),
     "base64 twice": lambda text: base64.b64encode(base64.b64encode(text.encode())).decode(),
+    "JSON escapes, encoded twice": lambda text: "".join(f"\\\\u{ord(sign):04x}" for sign in text),
+    "JSON escapes, encoded three times": lambda text: "".join(f"\\\\\\\\u{ord(sign):04x}" for sign in text),
     "base64 over lines": lambda text: base64.encodebytes(f"{'x' * 60} {text} {'x' * 60}".encode()).decode().strip(),
     "hexadecimal": lambda text: text.encode().hex(),
     "hexadecimal pairs": lambda text: text.encode().hex(" "),
@@ -113,6 +115,14 @@ def test_a_disguised_identifier_is_found_whole(name: str, kind: str) -> None:
     assert start <= found[0].start
     assert found[0].end <= end
     assert disguised.strip("\u202a\u202c\u200e\ufe0f=") == seen.strip("\u202a\u202c\u200e\ufe0f=")
+
+
+@pytest.mark.parametrize("before", ["?q=", "/", "/x/", "?a=b&q=", "#", "/id-", "token="])
+@pytest.mark.parametrize("kind", PLAIN)
+def test_base64_is_decoded_within_links(before: str, kind: str) -> None:
+    written, value = PLAIN[kind]
+    encoded = base64.b64encode(written.encode()).decode()
+    assert value in [each.value for each in DETECTOR.find(f"see https://a.example{before}{encoded} here")]
 
 
 @pytest.mark.parametrize(
