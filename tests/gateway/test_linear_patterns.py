@@ -26,7 +26,6 @@ BOUNDED = {
     "sovctl.gateway.detect.edm.matching.user_names._USERS": "reads the few characters before a word",
     "sovctl.gateway.detect.recognizers.email_address._WORD_BEFORE": "matched once at the beginning of an address",
     "sovctl.gateway.detect.text.base64_hex._LEAD": "matched once from 64 or 128 characters before the end of a run",
-    "sovctl.gateway.detect.text.view._WORDS": "matches once for each part of a span between tokens or findings",
     "sovctl.gateway.detect.models.gliner_model._WORD": "matches at every place, so it never goes back",
     "sovctl.gateway.detect.names.cue_words._LINE_END": "matched once behind a name",
     "sovctl.gateway.detect.names.in_fields._VALUE_END": "matched once behind a name",
@@ -39,6 +38,15 @@ BOUNDED = {
     "sovctl.gateway.release.sentences._BEGUN_FENCE": "matched once at the beginning of a sentence",
     "sovctl.gateway.release.sentences._LAST_WORD": "reads the few characters before a full stop",
     "sovctl.gateway.surfaces.answers.captions._TIMES": "matched once at the beginning of a line",
+    "sovctl.gateway.settings.answers.tool_arguments._WORD": "matches the words of one name, one after the other",
+    "sovctl.gateway.tokens.json_path._STRING_END": "matched once at the beginning of a string, and gives nothing back",
+    "sovctl.gateway.tokens.links.glued_hosts.FOLLOWING": "reads the 256 characters after a value",
+    "sovctl.gateway.tokens.links.glued_hosts._GLUED": "reads the 400 characters after a value",
+    "sovctl.gateway.tokens.links.bare_links._HOST": "reads the 2,048 characters of a link",
+    "sovctl.gateway.tokens.links.definitions._NO_DEFINITION": "matched once at the beginning of a destination",
+    "sovctl.gateway.tokens.links.context._FOLLOWING_DEFINED": "reads the 256 characters after a value",
+    "sovctl.gateway.detect.findings.overlaps._WORDS": "searched for once in each gap between findings",
+    "sovctl.gateway.detect.names.companies._FIRST": "matched once at the beginning of a name",
     "sovctl.gateway.body.embedded_files._TEXT_TYPE": "matches one media type",
 }
 

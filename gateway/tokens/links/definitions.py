@@ -81,11 +81,19 @@ class Definition:
 
 
 def definition_regions(text: str) -> list[tuple[int, int]]:
-    """Return the spans of the destinations in a whole text, in order."""
+    """Return the spans of the destinations in a whole text, in order.
+
+    A `]:` within a destination begins none of its own: it would end at the same place, and the same text follows it.
+    """
     regions = []
+    ends = {True: 0, False: 0}  # of the last destination in angle brackets, and without them
     for match in _DEFINITION.finditer(text):
         begin = destination_start(text, match.end())
+        is_bracketed = text.startswith("<", begin)
+        if begin < ends[is_bracketed]:
+            continue
+        end = destination_end(text, begin)
+        ends[is_bracketed] = len(text) if end is None else end
         if _NO_DEFINITION.match(text, begin) is None:
-            end = destination_end(text, begin)
-            regions.append((begin, len(text) if end is None else end - 1))
+            regions.append((begin, ends[is_bracketed] if end is None else end - 1))
     return regions

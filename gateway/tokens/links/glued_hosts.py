@@ -13,12 +13,12 @@ from .openers import TLD
 # Characters that linkify-it (5.0) takes for a part of a host name, and of the local part of an address: also symbols.
 _OTHER = r"\s<>\"'()\[\]{}!?/\\*#%\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u3011\uff01\uff0c\uff1a\uff1b"
 _LABEL = rf"[^{_OTHER},;:&@.]"
-FOLLOWING = re.compile(rf"(?:[^{_OTHER}]|[\\&#;])*\Z")
+FOLLOWING = re.compile(rf"(?:[^{_OTHER}]|[\\#])*\Z")
 _GLUED = re.compile(
     rf"(?:{_LABEL}|\.){{0,100}}?\.(?:(?:{_LABEL}{{1,63}}\.)+[^\W\d_]{{2}}|{TLD}(?![\w-])|[xX][nN]--)"
     rf"|[^{_OTHER}@]{{0,100}}@{_LABEL}{{1,63}}\.\w"
 )
-_HINT = re.compile(rf"[^{_OTHER}@.]*[@.][^\s]")
+_HINT = re.compile(rf"[^{_OTHER}@.]{{0,100}}[@.][^\s]")
 _APART = ("", " ", "\n")  # most values are followed by these
 _END = re.compile("[\t-\r <]")  # GFM ends an address there
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -223,7 +223,7 @@ class Gateway(Quiet):
         if self.vault.name:
             import sqlite3
 
-            with sqlite3.connect(self.vault) as connection:
+            with closing(sqlite3.connect(self.vault, isolation_level=None)) as connection:
                 connection.execute("CREATE TABLE IF NOT EXISTS t (sealed BLOB)")
                 connection.execute("INSERT INTO t VALUES (?)", (bytes(255 - b for b in body) if self.seals else body,))
             connection.close()
@@ -284,7 +284,7 @@ def test_readable_identifiers_in_the_vault_are_found(
     import sqlite3
 
     vault = tmp_path / "vault.db"
-    with sqlite3.connect(vault) as connection:
+    with closing(sqlite3.connect(vault, isolation_level=None)) as connection:
         connection.execute("CREATE TABLE t (sealed BLOB)")
     connection.close()
     for name, value in (("vault", vault), ("seals", seals), ("route", route)):

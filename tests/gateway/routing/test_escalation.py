@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,8 @@ def test_each_model_that_answered_is_paid_for(gateway: Any, pool: EchoUpstream, 
     gateway.stop()
     import sqlite3
 
-    with sqlite3.connect(yaml.safe_load(gateway.config.read_text())["quota"]["path"]) as database:
+    path = yaml.safe_load(gateway.config.read_text())["quota"]["path"]
+    with closing(sqlite3.connect(path)) as database:
         used = dict(database.execute("SELECT kind, sum(amount) FROM spent GROUP BY 1").fetchall())
     assert used == {"tokens_per_day": 6, "cost_per_day": 2 * (100_000 + 2_000_000)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,7 @@ def test_explain_predicts_the_decision_without_using_limits(
     gateway.stop()
 
     def spent() -> list[Any]:
-        with sqlite3.connect(config.parent / "quota.db") as database:
+        with closing(sqlite3.connect(config.parent / "quota.db", isolation_level=None)) as database:
             return database.execute("SELECT * FROM spent ORDER BY 1, 2, 3").fetchall()
 
     before = spent()

@@ -6,7 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,6 @@ def test_a_server_that_hangs_is_overtaken_and_both_are_counted(
     metrics = gateway.request("GET", "/metrics")[2].decode()
     hedges = float(metrics.partition('hedges_total{upstream="chat"} ')[2].split()[0])
     gateway.stop()
-    with sqlite3.connect(tmp_path / "quota.db") as database:
+    with closing(sqlite3.connect(tmp_path / "quota.db", isolation_level=None)) as database:
         ((used,),) = database.execute("SELECT sum(amount) FROM spent").fetchall()
     assert used == asked + hedges  # each server says that it used one token

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,10 @@ def test_whoever_opens_a_file_waits_while_another_process_makes_it(
     making.start()
     file = opened(path)
     making.join()
-    assert sqlite3.connect(path).execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    del file
+    with closing(sqlite3.connect(path)) as reader:
+        assert reader.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     other.close()
+    if isinstance(file, SqliteStore):
+        asyncio.run(file.close())
+    else:
+        file.close()
