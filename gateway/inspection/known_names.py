@@ -91,6 +91,8 @@ class Aliases:
         self.names: dict[str, None] = {}
         """All names, in the order in which they were learned."""
         self._parts: dict[str, NamePart] = {}
+        self._with_given_name: set[str] = set()
+        """Parts that were learned next to a given name, so certainly of a person."""
         self._initials: set[str] = set()
         self._long_initials: set[str] = set()
         """Those whose capitals are several letters, such as those of a sharp s."""
@@ -116,7 +118,10 @@ class Aliases:
             part = self._parts.get(folded)
             if part is None:
                 part = self._parts[folded] = NamePart(folded, len(self._parts))
-            part.letters.update([other[0].upper() for other in every if other != word])
+            others = [other for other in every if other != word]
+            part.letters.update([other[0].upper() for other in others])
+            if any(is_given_name(other.casefold()) for other in others):
+                self._with_given_name.add(folded)
         if len(words) == len(known) == 2:
             first, second = (word[0].upper() for word in words)
             initials = (f"{first}.{second}.", f"{first}. {second}.")
@@ -144,14 +149,14 @@ class Aliases:
                 found.setdefault((start, end), part)
         return [*self._joined(text, found), *self._bare_initials(text, is_search_wanted=is_search_wanted)]
 
-    @staticmethod
-    def _drop_ordinary(text: str, found: dict[tuple[int, int], NamePart]) -> None:
+    def _drop_ordinary(self, text: str, found: dict[tuple[int, int], NamePart]) -> None:
         """Remove parts in lower case that an article shows to be words: "the equity" after "Mr. Equity"."""
         lower = {span: part for span, part in found.items() if text[span[0]].islower()}
         ordinary = {
             part
             for (start, _), part in lower.items()
-            if not is_given_name(part.word) and _ARTICLE.search(text, max(0, start - _ARTICLE_WITHIN), start)
+            if not (part.word in self._with_given_name or is_given_name(part.word))
+            and _ARTICLE.search(text, max(0, start - _ARTICLE_WITHIN), start)
         }
         for span, part in lower.items() if ordinary else ():
             if part in ordinary:

@@ -20,7 +20,7 @@ _ALSO_WORDS = ("ab", "co", "sa", "se", "spa")
 _CERTAIN = (
     r"s\. ?k\. ?a\.|s\. ?p\. ?a\.|s\. ?r\. ?l\.|s\. ?a\. ?s\.|s\. ?n\. ?c\.|s\. ?l\. ?u\.|p\. ?s\. ?a\.|p\. ?l\. ?c\."
 )
-"""Legal forms with dots that are no initials of a person."""
+"""Legal forms with dots, which would be read as initials of a person."""
 _AFTER = re.compile(
     r"[ \t]{1,2}(?:&|(?i:" + "|".join(sorted(set(COMPANIES).difference(_ALSO_WORDS))) + r")\b"
     r"|(?:A[bB]|C[oO]|S[aAeE]|S[pP][aA])\b(?![ \t]{1,2}[A-ZÀ-ÖØ-Þ]{3})"
