@@ -170,6 +170,7 @@ def test_a_changed_file_comes_into_force_and_a_wrong_one_does_not(tmp_path: Path
         until(lambda: gateway.log().count('"serving"') == 2, "both workers")
         change({**CASE, "patterns": ["([0-9]{4})/\\1"]})
         until(lambda: b"own.yaml: recognizers[0].patterns[0]" in gateway.get("/readyz")[1], "what is wrong")
+        until(lambda: gateway.log().count("reload refused") == 2, "the refusal of both workers")
         answered(gateway, say(text))
         assert "2204/118" not in sent(cloud)
         change({"name": "ZED", "patterns": ["Z[0-9]{7}"], "examples": {"match": ["Z1234567"]}})
