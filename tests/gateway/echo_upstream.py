@@ -171,7 +171,7 @@ class EchoUpstream:
         script, sent = self.script, 0
         end = script.break_after_bytes or len(stream)
         while sent < end:
-            if script.hold is not None and sent + script.piece_bytes >= end:
+            if script.hold is not None and sent + 2 * script.piece_bytes > end:  # at least one whole piece is left
                 await asyncio.to_thread(script.hold.wait, 60)
             yield stream[sent : min(end, sent + script.piece_bytes)]
             sent += script.piece_bytes
