@@ -66,6 +66,16 @@ def kek_file(kek: Kek) -> str:
     return "vault.kek" if kek.version == 1 else f"vault-{kek.version}.kek"
 
 
+def proxy_password_file(cloud: str) -> str:
+    """Return the name of the file with the password for the proxy of a cloud."""
+    return f"proxy-{cloud}.password"
+
+
+def proxy_ca_file(cloud: str) -> str:
+    """Return the name of the file with the certificate authority of the proxy of a cloud."""
+    return f"proxy-{cloud}-ca.pem"
+
+
 def key_files(context: Context) -> list[Credential]:
     """Return the keys of tokens and vault, and the credentials of the vault's database."""
     names = {
@@ -111,6 +121,12 @@ def cloud_files(context: Context) -> list[Credential]:
             found.append(
                 Credential(name, f"{TLS}/{name}", f"certificate authority of the token endpoint of {cloud.name}")
             )
+        if cloud.proxy and cloud.proxy.password:
+            name = proxy_password_file(cloud.name)
+            found.append(Credential(name, f"{SECRETS}/{name}", f"password for the proxy of cloud {cloud.name}", True))
+        if cloud.proxy and cloud.proxy.ca_file:
+            name = proxy_ca_file(cloud.name)
+            found.append(Credential(name, f"{TLS}/{name}", f"certificate authority of the proxy of cloud {cloud.name}"))
     return found
 
 

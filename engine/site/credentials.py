@@ -24,6 +24,8 @@ from ..resources.credential import (
     credentials_on,
     fingerprint,
     kek_file,
+    proxy_ca_file,
+    proxy_password_file,
     token_ca_file,
     token_key_file,
 )
@@ -103,6 +105,8 @@ class Credentials:
                     return self.site_folder / (cloud.ca_file or "")
                 if name == token_ca_file(cloud.name):
                     return self.site_folder / ((cloud.vertex and cloud.vertex.token_ca_file) or "")
+                if name == proxy_ca_file(cloud.name):
+                    return self.site_folder / ((cloud.proxy and cloud.proxy.ca_file) or "")
             if name == "handoff-webhook-ca.pem":
                 webhook = self.spec.gateway.handoff.webhook if self.spec.gateway.handoff else None
                 return self.site_folder / ((webhook.ca_file if webhook else None) or "")
@@ -207,6 +211,10 @@ class Credentials:
             if credentials and (not may_be_absent or _is_there(credentials, self.site_folder)):
                 where = f"site.yaml: gateway.clouds[{index}].{cloud.credentials_place}"
                 derived[cloud_credentials_file(cloud.name)] = read_secret(credentials, self.site_folder, where) + "\n"
+            password = cloud.proxy.password if cloud.proxy else None
+            if password and (not may_be_absent or _is_there(password, self.site_folder)):
+                where = f"site.yaml: gateway.clouds[{index}].proxy.password"
+                derived[proxy_password_file(cloud.name)] = read_secret(password, self.site_folder, where) + "\n"
         database = self.spec.gateway.vault.postgresql
         if database and (not may_be_absent or _is_there(database.password, self.site_folder)):
             where = "site.yaml: gateway.vault.postgresql.password"

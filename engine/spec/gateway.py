@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AnyHttpUrl, Field
+from pydantic import AnyHttpUrl, Field, StringConstraints
 
 from .access import Admin, CallerLimits, CertificateName, GroupName, IdentityProvider, Prices, Team
 from .cloud_api import AzureOpenAI, Bedrock, CloudApi, CloudModelName, Vertex
@@ -14,7 +14,7 @@ from .release import Handoff
 from .request_fields import RequestFieldsRow
 from .routing import Capability, Limits, Route, Routing
 from .tracing import Tracing
-from .types import Country, Day, FilePath, HostName, ModelName, Name, Port, Secret, SpecModel
+from .types import Country, Day, FilePath, HostName, ModelName, Name, Port, Secret, SpecModel, words
 from .vault import TokenKey, Vault
 
 _GeneratedBy = Literal["chat.completions", "completions", "responses", "messages"]
@@ -23,13 +23,39 @@ CloudSurface = Literal[_GeneratedBy, _ComparedBy]
 """An API with text input, which can be tokenized. The APIs of a pool follow from its model."""
 
 
+class CloudProxy(SpecModel):
+    """An HTTP proxy in front of a cloud. The gateway opens a tunnel through it (CONNECT) and speaks TLS with the cloud
+    in the tunnel, so the proxy sees host, port and sizes only."""
+
+    url: AnyHttpUrl
+    """URL of the proxy: scheme, IPv4 address and port, such as https://10.9.0.8:3129. Needs a perimeter exception
+    instead of the cloud."""
+    user: (
+        Annotated[
+            str,
+            StringConstraints(pattern=r"^[^:\x00-\x1f\x7f]{1,255}$"),
+            words("printable characters without colons", kind="user"),
+        ]
+        | None
+    ) = None
+    """User for Basic authentication, with `password`. Default: none."""
+    password: Secret | None = None
+    """Password of the user."""
+    ca_file: FilePath | None = None
+    """Private CA of the proxy's own certificate, with an https URL; on the controller, relative to site.yaml. Default:
+    the system's CAs."""
+    allow_password_in_clear: bool = False
+    """Whether the password may be sent over plain http, where the network can read it."""
+
+
 class Cloud(SpecModel):
     """A cloud that may receive tokenized text, and never raw text."""
 
     name: Name
     """Name that routes refer to."""
     base_url: AnyHttpUrl
-    """Base URL, such as https://10.9.0.2:443/v1. Its address and port need a perimeter exception."""
+    """Base URL, such as https://10.9.0.2:443/v1. Its address and port need a perimeter exception. With `proxy`, a host
+    name is possible, because the proxy resolves it, and the proxy needs the exception."""
     api: CloudApi = "openai"
     """API of the cloud: OpenAI's and compatible ones, Azure OpenAI, Anthropic, Amazon Bedrock or Google Vertex AI. See
     docs/upstream-apis.md."""
@@ -59,6 +85,8 @@ class Cloud(SpecModel):
     api_key_header: Literal["authorization", "x-api-key", "api-key"] | None = None
     """Header of the key. Default: `x-api-key` with api `anthropic`, `api-key` with `azure-openai`, otherwise
     `authorization` (a bearer token)."""
+    proxy: CloudProxy | None = None
+    """HTTP proxy in front of the cloud. Default: none."""
     max_model_len: Annotated[int, Field(ge=16, le=16_777_216)] = 8192
     """Maximum tokens of prompt and answer together."""
     capabilities: list[Capability] | None = None

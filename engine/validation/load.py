@@ -235,6 +235,11 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
             yield _secret(f"gateway.clouds[{index}].{cloud.credentials_place}", cloud.credentials)
         if cloud.vertex is not None and (file := cloud.vertex.token_ca_file) is not None:
             yield FileReference(f"gateway.clouds[{index}].vertex.token_ca_file", file, None, is_secret=False)
+        if (proxy := cloud.proxy) is not None:
+            if proxy.ca_file is not None:
+                yield FileReference(f"gateway.clouds[{index}].proxy.ca_file", proxy.ca_file, None, is_secret=False)
+            if proxy.password is not None:
+                yield _secret(f"gateway.clouds[{index}].proxy.password", proxy.password)
     if database := spec.gateway.vault.postgresql:
         yield _secret("gateway.vault.postgresql.password", database.password)
         if database.ca_file is not None:

@@ -41,7 +41,7 @@ from ..tokens.conversation import Conversation
 from ..tokens.keys import load_token_keys
 from ..tokens.restore import restore
 from ..tokens.token import TokenIssuer
-from ..upstream import Upstream, tls_context
+from ..upstream import Upstream, proxy_of, tls_context
 from ..vault import load_keks, open_vault
 from .specimens import SPECIMENS
 
@@ -268,6 +268,7 @@ def _upstreams(settings: GatewaySettings) -> str:
     async def open_all() -> None:
         for upstream in settings.upstreams:
             tls_context(upstream)
+            proxy_of(upstream)
             async with Upstream(upstream, settings.limits):
                 pass
 

@@ -232,7 +232,22 @@ _NAMED = frozenset({Code.FIELD_NOT_ALLOWED, Code.MEDIA_URL_NOT_ALLOWED})
 """Codes whose message is about the field, which is present."""
 
 
-_NOT_TAKEN_UP = frozenset({"connect", "tls", "full", "open", "credentials", "inexpressible"})
+NOT_SENT = frozenset(
+    {
+        *("connect", "tls", "full", "credentials"),
+        *(
+            "proxy-connect",
+            "proxy-tls",
+            "proxy-407",
+            "proxy-refused",
+            "proxy-timeout",
+            "proxy-closed",
+            "proxy-protocol",
+        ),
+    }
+)
+"""Causes of failures before a byte of the request was written, so that another server may be asked."""
+_NOT_TAKEN_UP = NOT_SENT | {"open", "inexpressible"}
 
 
 class UpstreamFailed(Exception):

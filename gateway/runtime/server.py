@@ -25,7 +25,7 @@ from ..http.listen import check_port, port_taken
 from ..http.tls import check_certificate, client_certificates
 from ..settings import GatewaySettings
 from ..telemetry import log
-from ..upstream import tls_context
+from ..upstream import proxy_of, tls_context
 from .components import Components, UvicornServer
 from .supervisor import Supervisor
 
@@ -45,6 +45,7 @@ def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
     raise_file_limit()
     for upstream in settings.upstreams:
         tls_context(upstream)
+        proxy_of(upstream)
     check_certificate(settings.listen)
     if settings.admin is not None:
         check_certificate(settings.admin, where="admin")

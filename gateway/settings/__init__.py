@@ -28,7 +28,7 @@ from .traffic.limits import Limits
 from .traffic.quota import CallerLimits, Price, PriceList, QuotaSettings
 from .traffic.request_fields import FieldAction, RequestFieldsRow
 from .traffic.routing import Fault, RoutingSettings, ShadowSettings
-from .traffic.upstream import Capability, UpstreamKind, UpstreamSettings
+from .traffic.upstream import Capability, ProxySettings, UpstreamKind, UpstreamSettings
 from .traffic.upstream_api import BedrockSettings, UpstreamApi, VertexSettings
 from .vault import KekSettings, Pkcs11Settings, PostgresqlSettings, VaultSettings
 
@@ -57,6 +57,7 @@ __all__ = [
     "PostgresqlSettings",
     "Price",
     "PriceList",
+    "ProxySettings",
     "QuotaSettings",
     "RequestFieldsRow",
     "RestoreSettings",

@@ -2,7 +2,7 @@
 
 from .answer import Answer, Attempts
 from .hedging import HEDGED
-from .tls import tls_context
+from .tls import proxy_of, tls_context
 from .upstream import Upstream
 
-__all__ = ["HEDGED", "Answer", "Attempts", "Upstream", "tls_context"]
+__all__ = ["HEDGED", "Answer", "Attempts", "Upstream", "proxy_of", "tls_context"]

@@ -19,6 +19,7 @@ from ..domain.errors import UpstreamFailed
 from .breaker import Breaker
 from .connection import Address, Connection
 from .load import Load
+from .proxy import Proxy
 from .server_choice import SAMPLES, seed_of
 
 MAX_IN_FLIGHT = 1024  # requests of one process to one server; vLLM queues as many (max_num_queued_reqs in site.yaml)
@@ -34,6 +35,7 @@ class Server:
         url: ends in `/v1`.
         tls: None for plain http on this machine.
         headers: of every request.
+        proxy: in front of a server with https; None without one.
     """
 
     def __init__(
@@ -44,12 +46,13 @@ class Server:
         headers: Mapping[str, str],
         breaker: Breaker,
         connect_timeout_s: float,
+        proxy: Proxy | None = None,
     ) -> None:
         parts = urlsplit(url)
         assert parts.hostname is not None
         is_tls = parts.scheme == "https"
         self.url = url
-        self.address = Address(parts.hostname, parts.port or (443 if is_tls else 80), tls if is_tls else None)
+        self.address = Address(parts.hostname, parts.port or (443 if is_tls else 80), tls if is_tls else None, proxy)
         self.breaker = breaker
         self.in_flight = 0
         """This process's requests there without a complete answer."""

@@ -26,7 +26,7 @@ import orjson
 
 from sovctl.support.secret_files import read_api_key
 
-from ..domain.errors import Rejection, UpstreamFailed, UpstreamRejected
+from ..domain.errors import NOT_SENT, Rejection, UpstreamFailed, UpstreamRejected
 from ..settings import Limits, RoutingSettings, UpstreamApi, UpstreamKind, UpstreamSettings
 from ..telemetry import log
 from .answer import Answer, Attempts
@@ -37,7 +37,7 @@ from .load import load_of
 from .retry import RetryBudget, retry_after_s
 from .server import Server
 from .server_choice import EJECTED_S, FINE, State, Thresholds, order, outliers, state_of
-from .tls import tls_context
+from .tls import proxy_of, tls_context
 
 _PROBE_TIMEOUT_S = 2.0
 _STATE_S = 0.01  # lifetime of the computed state; its inputs are about a second old
@@ -52,6 +52,7 @@ _REFUSALS = {
     **dict.fromkeys(_ABSENT, "lacks the API or model"),
     **dict.fromkeys((301, 302, 307, 308), "has another address"),
 }
+_REFUSALS_OF_PROXIES = {"proxy-407": "its proxy rejects the user and password of the gateway: proxy-407"}
 # Firewalls also answer 403, for single texts, mostly with a web page (AWS, Cloudflare; issues of LiteLLM 12421 and
 # OpenHands 4480, read 2026-11).
 _FORBIDDEN = 403
@@ -65,8 +66,6 @@ _CONTEXT_WORDS = (
 _OVERLOADED = frozenset({"status-429", "status-503", "status-529"})
 _BUSY_S = 1.0  # pause of an overloaded server without `retry-after`
 _MAX_BUSY_S = 60.0  # upper bound, in case of a wrong clock at the server
-# No byte of the request was written, so another server may be asked without doubling the load.
-_NOT_SENT = frozenset({"connect", "tls", "full", "credentials"})
 # Limits and credentials of this gateway, and idle connections that a server may close at any time.
 _NOT_ITS_FAULT = frozenset({"full", "stale", "credentials"})
 _UNAUTHORIZED = 401
@@ -122,8 +121,8 @@ class Upstream:
         if settings.api_key_file is not None:
             key, is_bearer = read_api_key(settings.api_key_file), settings.key_header == "authorization"
             headers[settings.key_header] = f"Bearer {key}" if is_bearer else key
-        self._authorization = authorization_of(settings)
-        tls = tls_context(settings)
+        tls, proxy = tls_context(settings), proxy_of(settings)
+        self._authorization = authorization_of(settings, proxy)
         self._loop = asyncio.get_running_loop()
         self._random = random.Random()  # noqa: S311 - load balancing, not security
         self._thresholds = Thresholds(self.routing.max_queue, self.routing.max_kv_usage, self.routing.stale_after_s)
@@ -134,6 +133,7 @@ class Upstream:
                 headers=headers,
                 breaker=Breaker(settings.failures_until_open, settings.down_s),
                 connect_timeout_s=settings.connect_timeout_s,
+                proxy=proxy,
             )
             for url in settings.base_urls
         ]
@@ -227,7 +227,7 @@ class Upstream:
                 )
             except UpstreamFailed as error:
                 cause = error.cause
-            if cause in _NOT_SENT:
+            if cause in NOT_SENT:
                 continue
             is_answered = cause.startswith("status-")
             if cause in _TOO_LATE or not (is_answered or may_resend) or not self._budget.withdraw(self._loop.time()):
@@ -306,7 +306,7 @@ class Upstream:
             self._record_latency(request, asked_s)  # a lower bound
             raise
         except UpstreamFailed as error:
-            cause, server.refusal = error.cause, ""
+            cause, server.refusal = error.cause, _REFUSALS_OF_PROXIES.get(error.cause, "")
             if cause == "timeout" and timeout_s < request.timeout_s:
                 cause = "deadline"  # the client's timeout, not a failure of the server
             elif cause not in _NOT_ITS_FAULT:

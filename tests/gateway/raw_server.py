@@ -63,8 +63,9 @@ class RawServer:
     async def __aexit__(self, *_: Any) -> None:
         self._server.close()
         for writer in self.open:
-            writer.close()
-        await asyncio.sleep(0)
+            (writer.transport.abort if self.tls else writer.close)()  # TLS would wait for the other end
+        for _ in range(4 if self.tls else 1):
+            await asyncio.sleep(0)
 
     @property
     def url(self) -> str:

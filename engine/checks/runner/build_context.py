@@ -33,6 +33,7 @@ def _controller(site: Site) -> Controller:
     if spec.gateway is not None:
         secrets = [each.api_key for each in spec.gateway.clients] + [each.api_key for each in spec.gateway.clouds]
         secrets += [each.credentials for each in spec.gateway.clouds]
+        secrets += [each.proxy.password for each in spec.gateway.clouds if each.proxy is not None]
         references += [each.file for each in secrets if each is not None and each.file]
     return Controller(
         program=str(Path(sys.executable).with_name("sovctl")),

@@ -11,9 +11,10 @@ from sovctl.support.canonical_json import sha256_hex
 
 from ...facts.node import NodeFacts
 from ...spec import Node
+from ...spec.gateway import CloudProxy
 from ...spec.routing import Route
 from ..context import GATEWAY_USER, Context, render
-from ..credential import SECRETS, TLS
+from ..credential import SECRETS, TLS, proxy_ca_file, proxy_password_file
 from ..environment import GATEWAY, stamp
 from ..orphan import orphan
 from ..pool import START_TIMEOUT_S
@@ -151,7 +152,20 @@ def _clouds(context: Context) -> Iterator[dict[str, Any]]:
         if cloud.api_key:
             entry["api_key_file"] = f"{SECRETS}/cloud-{cloud.name}.key"
             entry["api_key_header"] = cloud.api_key_header or KEY_HEADERS.get(cloud.api, "authorization")
+        if cloud.proxy:
+            entry["proxy"] = _proxy(cloud.name, cloud.proxy)
         yield entry
+
+
+def _proxy(cloud: str, proxy: CloudProxy) -> dict[str, Any]:
+    made: dict[str, Any] = {"url": str(proxy.url)}
+    if proxy.user is not None:
+        made |= {"user": proxy.user, "password_file": f"{SECRETS}/{proxy_password_file(cloud)}"}
+    if proxy.ca_file:
+        made["ca_file"] = f"{TLS}/{proxy_ca_file(cloud)}"
+    if proxy.allow_password_in_clear:
+        made["allow_password_in_clear"] = True
+    return made
 
 
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:

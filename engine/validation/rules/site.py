@@ -14,7 +14,7 @@ from sovctl.support.errors import Problem
 from sovctl.support.suggestions import nearest_few
 
 from ...catalog import ModelEntry
-from ...spec.gateway import Gateway
+from ...spec.gateway import CloudProxy, Gateway
 from ...spec.policy import NAME_LANGUAGES, Action, EntityKind
 from ...spec.routing import Route
 from ...spec.types import Secret
@@ -213,6 +213,8 @@ def check_token_urls(site: SiteUnderValidation) -> Iterator[Problem]:
         where, url = f"gateway.clouds[{index}].vertex.token_url", cloud.vertex.token_url
         if url.scheme != "https":
             yield Problem(f"expected https, got {url.scheme}", where=where, hint="use TLS, because tokens are secrets")
+        if cloud.proxy is not None:
+            continue
         unusual = list(_no_address(url.host or "", where))
         yield from unusual
         if not unusual and (url.host, url.port) not in exceptions:
@@ -233,6 +235,9 @@ def check_clouds(site: SiteUnderValidation) -> Iterator[Problem]:
         if url.query is not None or url.fragment is not None:
             message = "expected an address that ends in a path, got one with `?` or `#`"
             yield Problem(message, where=where, hint="remove the part after the path")
+        if cloud.proxy is not None:
+            where, url = f"gateway.clouds[{index}].proxy.url", cloud.proxy.url
+            yield from _proxy(cloud.proxy, f"gateway.clouds[{index}].proxy")
         unusual = list(_no_address(url.host or "", where))
         yield from unusual
         if not unusual and (url.host, url.port) not in exceptions:
@@ -240,6 +245,42 @@ def check_clouds(site: SiteUnderValidation) -> Iterator[Problem]:
                 f"expected a perimeter exception for {_host_port(url)}, got none",
                 where=where,
                 hint="add it under perimeter.exceptions with reason, approver and expiry date",
+            )
+    yield from _bypasses(site)
+
+
+def _proxy(proxy: CloudProxy, where: str) -> Iterator[Problem]:
+    url = proxy.url
+    if url.path not in (None, "", "/") or url.query is not None or url.fragment is not None:
+        yield Problem("expected scheme, address and port, got a URL with more", where=f"{where}.url")
+    if url.username is not None or url.password is not None:
+        message = "expected a URL without user name and password, got one with them"
+        yield Problem(message, where=f"{where}.url", hint="use `user` and `password`")
+    if (proxy.user is None) != (proxy.password is None):
+        yield Problem("expected `user` and `password` together, got only one of them", where=where)
+    if url.scheme == "http" and proxy.ca_file is not None:
+        yield Problem("expected an https URL with `ca_file`, got http", where=f"{where}.url")
+    if url.scheme == "http" and proxy.password is not None and not proxy.allow_password_in_clear:
+        yield Problem(
+            "expected https, because the network could read the password, got http",
+            where=f"{where}.url",
+            hint="use a proxy with TLS, or set `allow_password_in_clear: true`",
+        )
+
+
+def _bypasses(site: SiteUnderValidation) -> Iterator[Problem]:
+    """Yield exceptions with which the gateway could reach a cloud without its proxy."""
+    clouds = site.spec.gateway.clouds if site.spec.gateway else []
+    direct = {(each.base_url.host, each.base_url.port) for each in clouds if each.proxy is None}
+    direct |= {(each.proxy.url.host, each.proxy.url.port) for each in clouds if each.proxy is not None}
+    proxied = {(each.base_url.host, each.base_url.port): each.name for each in clouds if each.proxy is not None}
+    for index, each in enumerate(site.spec.perimeter.exceptions):
+        place = (str(each.address), each.port)
+        if place in proxied and place not in direct:
+            yield Problem(
+                f"expected no exception for cloud `{proxied[place]}`, which has a proxy, got `{each.name}`",
+                where=f"perimeter.exceptions[{index}]",
+                hint="name the address of the proxy instead",
             )
 
 
@@ -292,6 +333,11 @@ def check_secrets(site: SiteUnderValidation) -> Iterator[Problem]:
         (f"gateway.clouds[{i}].{cloud.credentials_place}", cloud.credentials)
         for i, cloud in enumerate(gateway.clouds)
         if cloud.credentials
+    ]
+    held += [
+        (f"gateway.clouds[{i}].proxy.password", cloud.proxy.password)
+        for i, cloud in enumerate(gateway.clouds)
+        if cloud.proxy and cloud.proxy.password
     ]
     held += [
         (f"gateway.vault.kek[{i}].pkcs11.pin", kek.pkcs11.pin) for i, kek in enumerate(gateway.vault.kek) if kek.pkcs11

@@ -11,7 +11,7 @@ from pydantic import AnyHttpUrl, Field, StringConstraints, field_validator, mode
 
 from ..base.model import Name, SettingsModel
 from ..base.surface import SurfaceName
-from ..base.urls import encrypted_or_local
+from ..base.urls import encrypted_or_local, is_loopback
 from .upstream_api import (
     KEY_HEADERS,
     PROVIDERS,
@@ -51,6 +51,46 @@ INSIDE = frozenset({SurfaceName.TRANSCRIPTIONS, SurfaceName.TRANSLATIONS, Surfac
 """APIs whose requests can't be tokenized, because they do not contain text."""
 
 
+class ProxySettings(SettingsModel):
+    """An HTTP proxy in front of a cloud. The gateway opens a tunnel through it (CONNECT) and speaks TLS with the cloud
+    in the tunnel, so the proxy sees host, port and sizes only."""
+
+    url: AnyHttpUrl
+    """URL of the proxy, such as https://10.9.0.8:3129: host and port, without a path. With `https` the gateway speaks
+    TLS with the proxy too."""
+    user: Annotated[str, StringConstraints(pattern=r"^[^:\x00-\x1f\x7f]{1,255}$")] | None = None
+    """User for Basic authentication, with `password_file`. Default: none."""
+    password_file: Path | None = None
+    ca_file: Path | None = None
+    """CA of the proxy's own certificate, with an https URL. Default: the system's CAs."""
+    allow_password_in_clear: bool = False
+    """Whether the password may be sent to a proxy on another machine over plain http, where the network can read it."""
+
+    @field_validator("url")
+    @classmethod
+    def _host_and_port(cls, url: AnyHttpUrl) -> AnyHttpUrl:
+        if url.username is not None or url.password is not None:
+            raise ValueError("expected `user` and `password_file`, got credentials in the URL")
+        if url.path not in (None, "", "/") or url.query is not None or url.fragment is not None:
+            raise ValueError("expected host and port only, got a URL with more")
+        return url
+
+    @model_validator(mode="after")
+    def _check_credentials(self) -> ProxySettings:
+        if (self.user is None) != (self.password_file is None):
+            raise ValueError("expected user and password_file together, got only one of them")
+        if self.url.scheme == "http":
+            if self.ca_file is not None:
+                raise ValueError("ca_file: expected an https URL, got http")
+            is_exposed = self.user is not None and not is_loopback(self.url.host or "")
+            if is_exposed and not self.allow_password_in_clear:
+                raise ValueError(
+                    "expected an https URL, because the network could read the password, or allow_password_in_clear,"
+                    " got neither"
+                )
+        return self
+
+
 class UpstreamSettings(SettingsModel):
     """A pool of identical servers, or a cloud."""
 
@@ -88,6 +128,8 @@ class UpstreamSettings(SettingsModel):
     api_key_header: Literal["authorization", "x-api-key", "api-key"] | None = None
     """Header of the API key: `Authorization: Bearer`, `x-api-key` (Anthropic) or `api-key` (Azure). Default: by
     `api`."""
+    proxy: ProxySettings | None = None
+    """HTTP proxy in front of a cloud. Default: none; variables such as HTTPS_PROXY are ignored. Clouds only."""
     max_model_len: Annotated[int, Field(ge=16)] = 8192
     """Maximum tokens of prompt and answer together."""
     send_principal: bool = False
@@ -173,6 +215,15 @@ class UpstreamSettings(SettingsModel):
     def _check_send_principal(self) -> UpstreamSettings:
         if self.send_principal and self.kind is UpstreamKind.CLOUD:
             raise ValueError("send_principal: expected false for a cloud, got true")
+        return self
+
+    @model_validator(mode="after")
+    def _check_proxy(self) -> UpstreamSettings:
+        if self.proxy is not None:
+            if self.kind is UpstreamKind.POOL:
+                raise ValueError("proxy: expected none for a pool, which is inside the site, got one")
+            if any(url.scheme != "https" for url in self.base_urls):
+                raise ValueError("proxy: expected https in base_urls, because the proxy could read http, got http")
         return self
 
     @model_validator(mode="after")

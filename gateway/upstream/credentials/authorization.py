@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ...settings import UpstreamSettings
+from ..proxy import Proxy
 
 
 class Authorization(Protocol):
@@ -30,8 +31,11 @@ class Authorization(Protocol):
         """Forget what is cached, because the server rejected it."""
 
 
-def authorization_of(settings: UpstreamSettings) -> Authorization | None:
+def authorization_of(settings: UpstreamSettings, proxy: Proxy | None = None) -> Authorization | None:
     """Return the credentials of an upstream; None if it gets a constant header or none.
+
+    Args:
+        proxy: in front of the upstream, and of the endpoint of its tokens.
 
     Raises:
         InputError: a file with keys is unusable.
@@ -43,5 +47,5 @@ def authorization_of(settings: UpstreamSettings) -> Authorization | None:
     if settings.vertex is not None:
         from .service_account import ServiceAccount
 
-        return ServiceAccount(settings.vertex, connect_timeout_s=settings.connect_timeout_s)
+        return ServiceAccount(settings.vertex, connect_timeout_s=settings.connect_timeout_s, proxy=proxy)
     return None

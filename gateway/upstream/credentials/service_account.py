@@ -27,6 +27,7 @@ from ...domain.errors import UpstreamFailed
 from ...settings import VertexSettings
 from ...telemetry import log
 from ..breaker import Breaker
+from ..proxy import Proxy
 from ..server import Server
 
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
@@ -51,6 +52,7 @@ class ServiceAccount:
     """Authorizes requests with the access token of a service account.
 
     Args:
+        proxy: in front of the endpoint; None without one.
         clock: monotonic seconds.
 
     Raises:
@@ -58,7 +60,12 @@ class ServiceAccount:
     """
 
     def __init__(
-        self, settings: VertexSettings, *, connect_timeout_s: float, clock: Callable[[], float] = time.monotonic
+        self,
+        settings: VertexSettings,
+        *,
+        connect_timeout_s: float,
+        proxy: Proxy | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._account = read_account(settings.service_account_file)
         self._url = str(settings.token_url)
@@ -78,6 +85,7 @@ class ServiceAccount:
             headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "sovctl-gateway"},
             breaker=Breaker(1, _AGAIN_S),
             connect_timeout_s=connect_timeout_s,
+            proxy=proxy if tls is not None else None,
         )
         self._token = ""
         self._valid_until_s = -math.inf
