@@ -19,6 +19,19 @@ Fault = Literal["empty", "truncated", "unknown-tool", "invalid-json"]
 """Fault of an answer after which a fallback can be tried."""
 
 
+FallbackCause = Literal["unavailable", "context", "blocked", "bad-answer"]
+"""Cause for which a fallback route is used."""
+
+
+class WeightedUpstream(SpecModel):
+    """An upstream of a group."""
+
+    name: Name
+    """Pool or cloud of the route."""
+    weight: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Share of conversations, in proportion to the other weights of the group."""
+
+
 class Shadow(SpecModel):
     """Upstreams that a heuristic would choose by the difficulty of a request. The choice is recorded and not
     applied."""
@@ -68,6 +81,19 @@ class Route(SpecModel):
     perimeter exception. Default: none; media are sent in `data:` URLs."""
     fallbacks: list[Name] = Field(default_factory=list)
     """Further pools, and further clouds if `cloud` is set. They are tried after `pool` and `cloud`, in this order."""
+    groups: Annotated[list[Annotated[list[WeightedUpstream], Field(min_length=2)]], Field(max_length=16)] = Field(
+        default_factory=list
+    )
+    """Upstreams of the route that share its conversations by weight. A group is tried where its first member is;
+    a conversation keeps its upstream while that works. Default: each upstream alone."""
+    fallback_routes: Annotated[list[ModelName], Field(max_length=16)] = Field(default_factory=list)
+    """Model names of other routes whose upstreams are tried after those of this route, under the stricter of both
+    policies. Their own fallback routes are not used. Default: none."""
+    fallback_on: Annotated[list[FallbackCause], Field(min_length=1)] = Field(
+        default_factory=lambda: list[FallbackCause](["unavailable", "context"])
+    )
+    """Causes for which a fallback route is used: no upstream of the route serves, the request is too long for its
+    models, a firewall in front of a cloud rejects it, or the answer has a fault of `escalate_on`."""
 
 
 class Routing(SpecModel):

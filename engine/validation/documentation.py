@@ -69,7 +69,7 @@ def _sections(path: str, node: dict[str, Any]) -> Iterator[tuple[str, dict[str, 
     for name, field in node.get("properties", {}).items():
         inner = schema.resolved(field)
         place = f"{path}.{name}" if path else name
-        if inner.get("type") == "array":
+        while inner.get("type") == "array":
             inner, place = schema.resolved(inner.get("items", {})), f"{place}[]"
         if inner.get("properties"):
             yield from _sections(place, inner)
@@ -103,6 +103,8 @@ def _type(node: dict[str, Any]) -> str:
     if node.get("type") == "array":
         items = schema.resolved(node.get("items", {}))
         least = "; at least one" if node.get("minItems") else ""
+        if items.get("type") == "array":
+            return f"list of {_type(items).replace('list', 'lists', 1).partition(';')[0]}{least}"
         return f"list of {'mappings' if items.get('properties') else _kind(items)}{least}"
     if node.get("properties"):
         return "mapping"

@@ -111,15 +111,16 @@ class AuditLog:
         fields["site"], fields["policy_sha256"] = self.site, self.policy_sha256
         return self._append("gateway.request", planned.request.request_id, fields)
 
-    def fallback(self, request_id: str, *, upstream: str, tokens: int, reasons: Sequence[str]) -> DurableWrite:
+    def fallback(self, planned: Planned, *, upstream: str, tokens: int, reasons: Sequence[str]) -> DurableWrite:
         """Record a request before it is sent to another upstream, because the one before failed.
 
         Raises:
             Refused: the record is not durable.
         """
-        return self._append(
-            "gateway.fallback", request_id, {"upstream": upstream, "tokens": tokens, "reasons": list(reasons)}
-        )
+        fields: dict[str, Any] = {"upstream": upstream, "tokens": tokens, "reasons": list(reasons)}
+        if (route := planned.fallback_route(upstream)) is not None:
+            fields["fallback_route"] = route
+        return self._append("gateway.fallback", planned.request.request_id, fields)
 
     def answer(self, delivered: Delivered) -> DurableWrite:
         """Record the end of an answer.

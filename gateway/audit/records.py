@@ -65,6 +65,8 @@ def request_fields(
             fields["screens"] = dict(inspection.screened)
     if planned.shadow is not None:
         fields["shadow"] = planned.shadow.plain()
+    if (route := planned.fallback_route(upstream)) is not None:
+        fields["fallback_route"] = route
     return fields
 
 
@@ -89,6 +91,8 @@ def answer_fields(delivered: Delivered) -> dict[str, Any]:
         fields["release"] = delivered.release
     if delivered.earlier_release:
         fields["earlier_release"] = list(delivered.earlier_release)
+    if delivered.fallback_route is not None:
+        fields["fallback_route"] = delivered.fallback_route
     if delivered.handoff_id is not None:
         fields["handoff_id"] = delivered.handoff_id
     return fields

@@ -145,13 +145,28 @@ def _not_asked(settings: GatewaySettings, inspected: Inspected) -> list[str]:
     return ["llm-review"] if is_wanted else []
 
 
+_NO_OBJECTIONS = frozenset({"preferred", "weighted", "fallback-route"})
+
+
+def _fallback_route(settings: GatewaySettings, planned: Planned, upstream: str) -> str | None:
+    """Return the fallback route that provides an upstream; None for those of the route itself."""
+    own = planned.request.route
+    if upstream in own.upstreams:
+        return None
+    routes = [route for model in own.fallback_routes if (route := settings.route(model)) is not None]
+    return planned.fallback_route(upstream) or next(each.model for each in routes if upstream in each.upstreams)
+
+
 def _decided(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
     permit, admitted, prices = planned.inspected.permit, planned.inspected.admitted, settings.quota.prices
     own = planned.reasons[len(permit.reasons) :]
     candidates, adapters = [], adapters_of(settings.upstreams)
-    for name in planned.request.route.upstreams:
-        upstream = settings.upstream(name)
-        reasons = [reason.rpartition(":")[0] for reason in own if reason.endswith(f":{name}")]
+    route = planned.request.route
+    weights = {each.name: each.weight for group in route.groups for each in group}
+    for name in settings.reachable(route):
+        upstream, fallback = settings.upstream(name), _fallback_route(settings, planned, name)
+        about = {name} if fallback is None else {name, fallback}
+        reasons = [reason.rpartition(":")[0] for reason in own if reason.partition(":")[2] in about]
         adapter = adapters.get((name, planned.request.surface.name))
         if permit.verdict is Verdict.BLOCK or not (permit.verdict.may_leave or upstream.kind.may_see_raw_text):
             reasons.append("policy")
@@ -160,8 +175,10 @@ def _decided(settings: GatewaySettings, planned: Planned) -> dict[str, Any]:
                 "name": name,
                 "kind": upstream.kind.value,
                 "place": planned.upstreams.index(name) + 1 if name in planned.upstreams else None,
-                "reasons": [reason for reason in reasons if reason != "preferred"],
+                "reasons": [reason for reason in reasons if reason not in _NO_OBJECTIONS],
                 "adapter": adapter.description if adapter is not None else None,
+                **({"weight": weights[name]} if name in weights else {}),
+                **({"fallback_route": fallback} if fallback is not None else {}),
                 "cost_at_most": _money(admitted.cost_nano.get(name)) if admitted.cost_nano else None,
             }
         )

@@ -31,3 +31,5 @@ class Delivered:
     """Id of the hand-off that replaces the answer; None if it was not handed off."""
     earlier_release: Sequence[Mapping[str, Any]] = ()
     """As `release`, with the upstream, for each answer that was judged and not delivered; oldest first."""
+    fallback_route: str | None = None
+    """Fallback route that provided `upstream`; None if it is of the request's own route."""

@@ -15,7 +15,7 @@ If a finder fails, the request stays on-prem.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -46,6 +46,7 @@ async def run_model_finders(
     permissions: Permissions,
     permit: Permit,
     *,
+    also: Collection[Permissions] = (),
     tenant: str,
     is_large: bool = False,
     deadline_s: float | None = None,
@@ -55,11 +56,15 @@ async def run_model_finders(
     Args:
         inspector: the one that made `inspection`; it learns what they find.
         permit: the decision without them.
+        also: permissions for fallback routes, whose decisions depend on the same findings.
         is_large: whether the request is processed in a thread, so that the event loop is not blocked.
         deadline_s: deadline of the request in event-loop time (seconds); a finder without a result by then has failed.
     """
     work = asyncio.to_thread if is_large else _here
-    mattering = [each for each in finders if _matters(each, permissions, permit) and each.concerns(inspection)]
+    every = (permissions, *also)
+    mattering = [
+        each for each in finders if any(_matters(each, one, permit) for one in every) and each.concerns(inspection)
+    ]
     asked = await work(_asked_about, mattering, inspector) if mattering else {}
     if not asked:
         return InspectionUpdate(inspection, permit)

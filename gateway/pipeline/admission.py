@@ -52,7 +52,7 @@ class Admission:
         tariff, model = self._tariff, request.route.model
         is_limited, cap = self._quota.is_limited(request.principal), tariff.cap(model)
         body = request.body
-        if not is_limited and cap is None:
+        if not (is_limited or tariff.is_capped(model)):
             return Admitted(request, UNLIMITED, None, None, None, body, False)
         size, asked = self._size(request)
         costs = tariff.costs(model, size, asked=asked)

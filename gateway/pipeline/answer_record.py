@@ -86,6 +86,7 @@ class AnswerRecorder:
             release,
             self.handoff_id,
             self._earlier_release,
+            attempt.planned.fallback_route(attempt.upstream),
         )
         with span(request.trace, "audit"):
             await self._audit.answer(delivered)

@@ -3,13 +3,14 @@
 A faulty answer is kept, and delivered if no later upstream returns a valid one. Only upstreams of the plan are asked,
 so policy holds. After the client got a byte, no other upstream is asked: of a stream, only an empty one is a fault.
 
-    escalation.deprioritized(request)      # upstreams that gave two faulty answers in this conversation
+    escalation.deprioritized(request, names)   # upstreams that gave two faulty answers in this conversation
     await escalation.judge(result)         # the result with its fault
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..domain.errors import UpstreamFailed
@@ -34,9 +35,9 @@ class Escalation:
     deprioritizing: DeprioritizedUpstreams = field(default_factory=DeprioritizedUpstreams)
     _check: SchemaCheck = field(default_factory=SchemaCheck)
 
-    def deprioritized(self, request: Request) -> frozenset[str]:
-        """Return the upstreams to ask last in this conversation."""
-        return self.deprioritizing.of(request.conversations[0].key, request.route.upstreams)
+    def deprioritized(self, request: Request, upstreams: Iterable[str]) -> frozenset[str]:
+        """Return those of `upstreams` to ask last in this conversation."""
+        return self.deprioritizing.of(request.conversations[0].key, upstreams)
 
     async def judge(self, result: AttemptResult) -> AttemptResult:
         """Return the result with the fault of its answer."""

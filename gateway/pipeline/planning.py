@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..domain.errors import Code, Refused
 from ..domain.work import Work, WorkStopped, budget_of
 from ..exchange.admitted import Admitted
 from ..exchange.inspected import Inspected
-from ..exchange.planned import Planned
+from ..exchange.planned import Fallback, Planned
 from ..exchange.request import Request
 from ..inspection.inspector import Inspection, Inspector
 from ..inspection.screened_texts import screened_texts
@@ -41,12 +41,13 @@ from ..model_finders import (
     run_model_finders,
     run_screens,
 )
-from ..policy.decision import Permit, Reason, Verdict, decide
+from ..policy.decision import Permit, Reason, Verdict, decide, stricter
 from ..policy.permissions import Policy
 from ..policy.request_fields import request_field_tables
+from ..quota.tariff import nano_of
 from ..release.judge import ReleaseChecks
 from ..routing.complexity import complexity_of, shadow_of
-from ..routing.demand import demand_of
+from ..routing.demand import Demand, demand_of
 from ..routing.plan import NO_COST_LIMITS, CostLimits, candidates_of, plan_route
 from ..settings import GatewaySettings, SurfaceName
 from ..surfaces import SURFACES, Surface
@@ -56,7 +57,7 @@ from ..telemetry.tracing import Trace
 from ..tokens.conversation import conversation_of
 from ..tokens.hmac_key import HmacKey
 from ..tokens.keys import TokenKeys
-from ..upstream.server_choice import State
+from ..upstream.server_choice import WITH_BEGINNING, State
 from .escalation import Escalation
 
 _INLINE_UNITS = 50_000
@@ -109,7 +110,7 @@ class Planner:
         self._adapters = {
             (route.model, surface.name): tuple(
                 (adapters[name, surface.name], tables[name, surface.family])
-                for name in route.upstreams
+                for name in settings.reachable(route)
                 if (name, surface.name) in adapters
             )
             for route in settings.routes
@@ -117,7 +118,7 @@ class Planner:
         }
         self._field_tables = {
             (route.model, surface): tuple(
-                {tables[name, surface] for name in route.upstreams if (name, surface) in tables}
+                {tables[name, surface] for name in settings.reachable(route) if (name, surface) in tables}
             )
             for route in settings.routes
             for surface in SurfaceName
@@ -287,6 +288,7 @@ class Planner:
             inspection,
             request.permissions,
             inspected.permit,
+            also=self._policy.of_fallbacks(request.principal.tenant, request.model).values(),
             tenant=request.principal.tenant,
             is_large=request.is_large,
             deadline_s=request.deadline_s,
@@ -334,19 +336,79 @@ class Planner:
             obstacles=inspection.obstacles if inspection is not None else (),
         )
         costs = admitted.cost_nano
+        candidates = self._candidates[route.model]
         upstreams, reasons, is_too_expensive = plan_route(
             permit,
-            self._candidates[route.model],
+            candidates,
             demand,
             clouds=request.permissions.clouds,
             state=self._state,
             bill=CostLimits(costs, admitted.max_cost_nano, admitted.budget_nano) if costs else NO_COST_LIMITS,
-            deprioritized=self._escalation.deprioritized(request) if self._escalation and route.escalate_on else (),
+            deprioritized=self._deprioritized(request, route.upstreams),
+            key=_weight_key(request) if candidates.groups else "",
         )
         shadow = None
         if route.shadow is not None and upstreams:
             shadow = shadow_of(complexity_of(request.raw_body, body, demand), route.shadow, upstreams)
-        return Planned(inspected, request, demand, upstreams, reasons, is_too_expensive, shadow)
+        fallbacks: Mapping[str, Fallback] = _NO_FALLBACKS
+        if route.fallback_routes and permit.verdict is not Verdict.BLOCK:
+            fallbacks, more = self._fallbacks(inspected, demand)
+            upstreams, reasons = (*upstreams, *fallbacks), (*reasons, *more)
+        return Planned(
+            inspected, request, demand, upstreams, reasons, is_too_expensive and not upstreams, shadow, fallbacks
+        )
+
+    def _deprioritized(self, request: Request, upstreams: Sequence[str]) -> Collection[str]:
+        if self._escalation is None or not request.route.escalate_on:
+            return ()
+        return self._escalation.deprioritized(request, upstreams)
+
+    def _fallbacks(self, inspected: Inspected, demand: Demand) -> tuple[dict[str, Fallback], list[str]]:
+        """Return the upstreams of fallback routes that may serve a request, in order, and the reasons."""
+        admitted = inspected.admitted
+        request, costs = admitted.request, admitted.cost_nano
+        principal, own = request.principal, request.route
+        found: dict[str, Fallback] = {}
+        reasons: list[str] = []
+        for model, permissions in self._policy.of_fallbacks(principal.tenant, own.model).items():
+            route = self._routes[model]
+            if not principal.may_use(model):
+                reasons.append(f"fallback-not-allowed:{model}")
+                continue
+            permit = inspected.permit
+            if inspected.inspection is not None:
+                permit = stricter(permit, decide(inspected.inspection, permissions))
+            if permit.verdict is Verdict.BLOCK:
+                reasons.append(f"fallback-blocked:{model}")
+                continue
+            if permit.verdict is not inspected.permit.verdict and permissions.has_cloud:
+                reasons.append(f"fallback-on-prem:{model}")
+            caps = [cap for cap in (admitted.max_cost_nano, nano_of(route.max_cost_per_request)) if cap is not None]
+            bill = CostLimits(costs, min(caps, default=None), admitted.budget_nano) if costs else NO_COST_LIMITS
+            candidates = self._candidates[model].without({*own.upstreams, *found})
+            plan = plan_route(
+                permit,
+                candidates,
+                demand,
+                clouds=permissions.clouds,
+                state=self._state,
+                bill=bill,
+                deprioritized=self._deprioritized(request, route.upstreams),
+                key=_weight_key(request) if candidates.groups else "",
+            )
+            reasons += plan.reasons[len(permit.reasons) :]
+            if plan.upstreams:
+                reasons.append(f"fallback-route:{model}")
+            found.update({name: Fallback(model, permissions) for name in plan.upstreams})
+        return found, reasons
+
+
+_NO_FALLBACKS: Mapping[str, Fallback] = MappingProxyType({})
+
+
+def _weight_key(request: Request) -> str:
+    """Return the key that decides by weight: the conversation, or the request where no conversation is continued."""
+    return request.conversations[0].key if request.surface.family in WITH_BEGINNING else request.request_id
 
 
 def _findings_memory(settings: GatewaySettings) -> FindingsMemory | None:

@@ -85,7 +85,10 @@ class AttemptPreparer:
                 cache_salt=self._salt(request.principal.tenant) if upstream.settings.cache_salt else None,
             )
         else:
-            draft = await self._tokenizer.tokenize(planned.inspected, progress.conversations, upstream, removed=removed)
+            permissions = planned.permissions_for(upstream.name)
+            draft = await self._tokenizer.tokenize(
+                planned.inspected, progress.conversations, upstream, permissions, removed=removed
+            )
             progress.conversations = (draft.conversation,)
             data, issued = draft.outgoing
             repeated = {key: body[key] for key in surface.repeated if key in body}
@@ -113,7 +116,9 @@ class AttemptPreparer:
                 draft.cancel()
             raise
         if draft is not None:  # the vault has stored values while the record was written
-            outgoing = await self._tokenizer.stored(planned.inspected, upstream, draft, removed=removed)
+            outgoing = await self._tokenizer.stored(
+                planned.inspected, upstream, draft, planned.permissions_for(upstream.name), removed=removed
+            )
             if outgoing is not draft.outgoing:
                 data, issued = outgoing
                 recorder.attempt = replace(attempt, body=data, issued=issued)
@@ -142,7 +147,7 @@ class AttemptPreparer:
             return self._audit.request(
                 planned, conversation=attempt.conversation, upstream=upstream, reasons=reasons, tokens=tokens
             )
-        return self._audit.fallback(planned.request.request_id, upstream=upstream, tokens=tokens, reasons=reasons)
+        return self._audit.fallback(planned, upstream=upstream, tokens=tokens, reasons=reasons)
 
 
 def cache_salt(secret: bytes, tenant: str) -> str:

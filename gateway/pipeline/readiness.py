@@ -74,8 +74,15 @@ class Readiness:
         await asyncio.wait(self._checks.values(), timeout=_CHECK_TIMEOUT_S)
         results = {name: check.result() if check.done() else _SILENT for name, check in self._checks.items()}
         wrong = {name: what for name, what in results.items() if what}
+        own = {route.model: route.upstreams for route in self.routes}
         unserved = [
-            route.model for route in self.routes if all(f"upstream:{name}" in wrong for name in route.upstreams)
+            route.model
+            for route in self.routes
+            if all(
+                f"upstream:{name}" in wrong
+                for model in (route.model, *route.fallback_routes)
+                for name in own.get(model, ())
+            )
         ]
         if unserved:
             wrong["routes"] = f"no upstream for {', '.join(unserved)}"

@@ -26,7 +26,7 @@ from ..exchange.planned import Planned
 from ..policy.decision import Reason
 from ..policy.request_fields import FieldTables
 from ..quota.need import NOTHING
-from ..settings import Fault, UpstreamKind
+from ..settings import FallbackCause, Fault, UpstreamKind
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import TRACEPARENT, Timed, span
@@ -40,6 +40,7 @@ from .answer_stream import AnswerStream
 from .charge import Charge
 from .delivery import Delivery
 from .escalation import Escalation
+from .fallback_gate import FallbackGate
 from .preparation import AttemptPreparer
 from .progress import Progress
 
@@ -125,14 +126,19 @@ class UpstreamSender:
         failure: UpstreamFailed | UpstreamRejected | None = None
         faulty: AttemptResult | None = None
         asked, has_left = 0, False
-        for name in planned.upstreams:
+        gate = FallbackGate(planned)
+        for number, name in enumerate(planned.upstreams):
+            if not gate.admits(name):
+                break
             upstream = self._upstreams[name]
             try:
                 recorder = await self._preparer.prepare(progress, upstream)
             except NotTokenized as error:
                 progress.reasons.append(error.reason)
+                gate.causes.add(FallbackCause.UNAVAILABLE)
                 continue
             if recorder is None:
+                gate.causes.add(FallbackCause.UNAVAILABLE)
                 continue
             if asked == 0:
                 if (shadow := planned.shadow) is not None:
@@ -143,22 +149,31 @@ class UpstreamSender:
             asked += 1
             has_left = has_left or not upstream.may_see_raw_text
             try:
-                answer = await self._ask(recorder, charge, upstream, is_last=name == planned.upstreams[-1])
+                answer = await self._ask(
+                    recorder,
+                    charge,
+                    upstream,
+                    may_wait=gate.is_last(number, FallbackCause.UNAVAILABLE),
+                    may_escalate=not gate.is_last(number, FallbackCause.BAD_ANSWER),
+                )
                 if isinstance(answer, AnswerStream):
                     return self._reply(progress, recorder, answer)
                 if answer.fault is None:
                     return await self._deliver(progress, answer)
                 faulty = answer
                 self._note_fault(progress, answer.fault, name)
+                gate.causes.add(FallbackCause.BAD_ANSWER)
             except UpstreamRejected as error:
                 failure = error
                 self._note_rejection(progress, error, name)
+                gate.rejected(error.why)
                 if error.why.is_everywhere:
                     break
             except UpstreamFailed as error:
                 if failure is None or not error.refusal:  # the client gets the failure that may pass, if there is one
                     failure = error
                 self._note_failure(progress, error, recorder.attempt)
+                gate.causes.add(FallbackCause.UNAVAILABLE)
                 if error.cause == "deadline":
                     break
         if faulty is not None:
@@ -259,9 +274,13 @@ class UpstreamSender:
         return prefix_key(request.principal.tenant, orjson.dumps(beginning))
 
     async def _ask(
-        self, recorder: AnswerRecorder, charge: Charge, upstream: Upstream, *, is_last: bool
+        self, recorder: AnswerRecorder, charge: Charge, upstream: Upstream, *, may_wait: bool, may_escalate: bool
     ) -> AnswerStream | AttemptResult:
         """Return the stream of the answer once its first event has come, or the complete answer.
+
+        Args:
+            may_wait: wait for an overloaded server, because no other upstream is left.
+            may_escalate: look for a fault, because another upstream is left.
 
         Raises:
             UpstreamFailed: the upstream gave no valid answer.
@@ -289,7 +308,7 @@ class UpstreamSender:
                 key=self._affinity(attempt, upstream),
                 tokens=attempt.planned.demand.tokens,
                 deadline_s=request.deadline_s,
-                may_wait=is_last,
+                may_wait=may_wait,
                 may_hedge=surface.family in HEDGED,
                 may_resend=request.may_resend,
                 attempts=tries,
@@ -307,7 +326,7 @@ class UpstreamSender:
             result = await self._delivery.read(attempt, charge, answer)
         taken_s = time.perf_counter() - sent_at_s
         self._metrics.first_byte_s.observe(taken_s, surface.name, request.route.model, upstream.route)
-        if isinstance(result, AttemptResult) and request.route.escalate_on and not is_last:
+        if isinstance(result, AttemptResult) and request.route.escalate_on and may_escalate:
             result = await self._escalation.judge(result)
         return result
 

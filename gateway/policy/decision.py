@@ -159,6 +159,14 @@ def _permit(
     return Permit(Verdict.LEAVE, leaving or (Reason.CLEAN.value,))
 
 
+def stricter(first: Permit, second: Permit) -> Permit:
+    """Return the more restrictive decision; `first` if both are equally restrictive."""
+    return second if _STRICT_FIRST.index(second.verdict) < _STRICT_FIRST.index(first.verdict) else first
+
+
+_STRICT_FIRST = tuple(Verdict)
+
+
 def _reasons(reason: Reason, about: Collection[str]) -> tuple[str, ...]:
     if not about:
         return ()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from sovctl.compliance.egress_policy import Row, last
 from sovctl.support.errors import Problem, SpecError
@@ -20,6 +21,9 @@ from ..detect.special_categories.lexicon import CATEGORIES
 from ..domain.entities import EntityType
 from ..domain.obstacles import Obstacle
 from ..settings import Action, ObstacleAction, PolicySettings, RouteSettings, UpstreamKind, UpstreamSettings
+
+_STRICTNESS = (Action.ALLOW, Action.TOKENIZE, Action.MASK, Action.ON_PREM, Action.BLOCK)
+"""From the least to the most restrictive."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,11 +42,34 @@ class Permissions:
     clouds: frozenset[str]
     """Clouds of the route in a jurisdiction that policy allows."""
 
+    def restricted_by(self, other: Permissions) -> Permissions:
+        """Return the permissions for the clouds of `other`, whose policy applies in addition: the stricter action of
+        both for each finding. A request leaves only if both routes name a cloud."""
+        by_entity_type = {
+            entity_type: max(action, other.by_entity_type[entity_type], key=_STRICTNESS.index)
+            for entity_type, action in self.by_entity_type.items()
+        }
+        by_rule = {
+            place: max(self.action_for(*place), other.action_for(*place), key=_STRICTNESS.index)
+            for place in {**self.by_rule, **other.by_rule}
+        }
+        return Permissions(
+            by_entity_type,
+            {place: action for place, action in by_rule.items() if action is not by_entity_type[place[0]]},
+            self.name_languages & other.name_languages,
+            self.blocked_obstacles | other.blocked_obstacles,
+            self.has_cloud and other.has_cloud,
+            other.clouds,
+        )
+
     def action_for(self, entity_type: EntityType, rule: str) -> Action:
         """Return the action for a finding of this entity type by this rule."""
         if self.by_rule and (action := self.by_rule.get((entity_type, rule))):
             return action
         return self.by_entity_type[entity_type]
+
+
+_NO_FALLBACKS: Mapping[str, Permissions] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +78,8 @@ class Policy:
 
     _permissions: Mapping[tuple[str, str], Permissions]
     """By tenant and route; tenants that no row names are `""`, which no tenant is called."""
+    _of_fallbacks: Mapping[tuple[str, str], Mapping[str, Permissions]]
+    """By tenant and route, then by fallback route: the stricter of both."""
 
     @classmethod
     def compile(
@@ -73,11 +102,25 @@ class Policy:
             for tenant in {*table.tenants(), *policy.tenant_jurisdictions, ""}
             for route in routes
         }
-        return cls(permissions)
+        of_fallbacks = {
+            (tenant, route.model): {
+                model: permissions[tenant, route.model].restricted_by(permissions[tenant, model])
+                for model in route.fallback_routes
+                if (tenant, model) in permissions
+            }
+            for tenant, model in permissions
+            for route in routes
+            if route.model == model and route.fallback_routes
+        }
+        return cls(permissions, of_fallbacks)
 
     def of(self, tenant: str, route: str) -> Permissions:
         """Return the permissions of a tenant on one of its routes."""
         return self._permissions.get((tenant, route)) or self._permissions["", route]
+
+    def of_fallbacks(self, tenant: str, route: str) -> Mapping[str, Permissions]:
+        """Return the permissions of a tenant for the upstreams of each fallback route of a route, by its model."""
+        return self._of_fallbacks.get((tenant, route)) or self._of_fallbacks.get(("", route), _NO_FALLBACKS)
 
 
 def _permissions(

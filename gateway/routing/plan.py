@@ -20,6 +20,8 @@
 | no server has enough free KV cache | `kv:NAME` |
 
 Within each group, the order is the route's. The second table omits no upstream, because estimates may be wrong.
+Upstreams that share their conversations by weight (`groups` of a route) have one place in the route's order; the
+conversation decides which of them is first, with the reason `weighted:NAME`.
 """
 
 from __future__ import annotations
@@ -34,6 +36,7 @@ from ..policy.decision import Permit, Verdict
 from ..settings import Capability, GatewaySettings, SurfaceName, UpstreamKind
 from ..upstream.server_choice import State
 from .demand import Demand
+from .weights import weighted_order
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,24 @@ class Candidates:
     all: tuple[Candidate, ...]
     preferred: str | None
     """`pool` or `cloud`; None unless the route has both."""
+    groups: tuple[Mapping[str, int], ...] = ()
+    """Weights by name, of upstreams with one place in the order."""
+
+    def ordered(self, key: str) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+        """Return the candidates in the order for a conversation, and the first upstream of each group."""
+        if not self.groups:
+            return self.all, ()
+        orders = [weighted_order(group, key=key) for group in self.groups]
+        group_of = {name: order for order in orders for name in order}
+        names = (name for each in self.all for name in group_of.get(each.name, (each.name,)))
+        by_name = {each.name: each for each in self.all}
+        return tuple(by_name[name] for name in dict.fromkeys(names)), tuple(order[0] for order in orders)
+
+    def without(self, names: Collection[str]) -> Candidates:
+        """Return the other candidates."""
+        kept = tuple(each for each in self.all if each.name not in names)
+        weights = [{name: weight for name, weight in group.items() if name not in names} for group in self.groups]
+        return Candidates(kept, self.preferred, tuple(group for group in weights if len(group) > 1))
 
 
 class CostLimits(NamedTuple):
@@ -116,6 +137,7 @@ def candidates_of(settings: GatewaySettings) -> Mapping[str, Candidates]:
         route.model: Candidates(
             tuple(known[name] for name in route.upstreams),
             route.prefer if route.pool is not None and route.cloud is not None else None,
+            tuple({each.name: each.weight for each in group} for group in route.groups),
         )
         for route in settings.routes
     }
@@ -130,6 +152,7 @@ def plan_route(
     state: Callable[[str], State],
     bill: CostLimits = NO_COST_LIMITS,
     deprioritized: Collection[str] = (),
+    key: str = "",
 ) -> Plan:
     """Return the upstreams to try for a request.
 
@@ -138,6 +161,7 @@ def plan_route(
         state: returns the state of an upstream; called only if several upstreams are left.
         bill: limits of its cost.
         deprioritized: names of upstreams that gave faulty answers in this conversation.
+        key: of the conversation, which decides by weight.
     """
     if permit.verdict is Verdict.BLOCK:
         return Plan((), permit.reasons)
@@ -145,9 +169,10 @@ def plan_route(
     may_leave = permit.verdict.may_leave
     if may_leave and candidates.preferred is not None:
         reasons.append(f"preferred:{candidates.preferred}")
+    everything, chosen = candidates.ordered(key)
     usable: list[Candidate] = []
     has_pool = is_expensive = False
-    for candidate in candidates.all:
+    for candidate in everything:
         if not candidate.is_cloud:
             has_pool = True
         elif not may_leave:
@@ -164,6 +189,8 @@ def plan_route(
             reasons.append(f"{why}:{candidate.name}")
     if not (may_leave or has_pool):
         reasons.append("no-pool")
+    if chosen:
+        reasons += [f"weighted:{each.name}" for each in usable if each.name in chosen]
     if len(usable) > 1:
         # Each weight is at least the sum of the smaller ones, and the sort keeps the route's order.
         weights = {}

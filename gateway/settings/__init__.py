@@ -27,7 +27,7 @@ from .tracing import TracingSettings
 from .traffic.limits import Limits
 from .traffic.quota import CallerLimits, Price, PriceList, QuotaSettings
 from .traffic.request_fields import FieldAction, RequestFieldsRow
-from .traffic.routing import Fault, RoutingSettings, ShadowSettings
+from .traffic.routing import FallbackCause, Fault, RoutingSettings, ShadowSettings, WeightedUpstream
 from .traffic.upstream import Capability, ProxySettings, UpstreamKind, UpstreamSettings
 from .traffic.upstream_api import BedrockSettings, UpstreamApi, VertexSettings
 from .vault import KekSettings, Pkcs11Settings, PostgresqlSettings, VaultSettings
@@ -40,6 +40,7 @@ __all__ = [
     "CallerLimits",
     "Capability",
     "DetectSettings",
+    "FallbackCause",
     "Fault",
     "FieldAction",
     "GatewaySettings",
@@ -75,6 +76,7 @@ __all__ = [
     "VaultSettings",
     "VertexSettings",
     "WebhookSettings",
+    "WeightedUpstream",
     "check_settings",
     "load_settings",
 ]

@@ -126,3 +126,9 @@ class GatewaySettings(SettingsModel):
     def route(self, model: str) -> RouteSettings | None:
         """Return the route of a model name; None if it does not exist."""
         return next((route for route in self.routes if route.model == model), None)
+
+    def reachable(self, route: RouteSettings) -> tuple[str, ...]:
+        """Return the names of all upstreams that may serve requests of a route, those of its fallback routes last."""
+        fallbacks = [self.route(model) for model in route.fallback_routes]
+        names = [*route.upstreams, *(name for each in fallbacks if each is not None for name in each.upstreams)]
+        return tuple(dict.fromkeys(names))

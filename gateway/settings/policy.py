@@ -19,7 +19,7 @@ from .answers.tool_arguments import ToolArgumentRule
 from .base.model import Name, SettingsModel
 from .base.urls import HostName
 from .traffic.quota import Money
-from .traffic.routing import Fault, ShadowSettings
+from .traffic.routing import FallbackCause, Fault, ShadowSettings, WeightedUpstream
 
 _ENTITY_TYPES = [entity_type.value for entity_type in EntityType]
 
@@ -74,6 +74,20 @@ class RouteSettings(SettingsModel):
 
     fallbacks: list[Name] = Field(default_factory=list)
     """Further pools, and further clouds if `cloud` is set. They are asked after `pool` and `cloud`, in this order."""
+
+    groups: Annotated[list[Annotated[list[WeightedUpstream], Field(min_length=2)]], Field(max_length=16)] = Field(
+        default_factory=list
+    )
+    """Upstreams of the route that share its conversations by weight. A group is asked where its first member is
+    in the route's order; a conversation keeps its upstream while that works. Default: each upstream alone."""
+
+    fallback_routes: Annotated[list[str], Field(max_length=16)] = Field(default_factory=list)
+    """Model names of other routes whose upstreams are asked after those of this route, in this order, under the
+    stricter of both policies. Their own fallback routes are not used. Default: none."""
+    fallback_on: Annotated[list[FallbackCause], Field(min_length=1)] = Field(
+        default_factory=lambda: [FallbackCause.UNAVAILABLE, FallbackCause.CONTEXT]
+    )
+    """Causes for which a fallback route is used."""
 
     @property
     def upstreams(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from sovctl.support.suggestions import nearest
 
 from ..domain.entities import EntityType
 from .base.surface import SurfaceName
+from .detection.screen import ScreenAction
 from .gateway import GatewaySettings
 from .traffic.upstream import UpstreamKind
 
@@ -23,6 +24,8 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_duplicates("upstreams", "name", (upstream.name for upstream in settings.upstreams)),
         *_duplicates("routes", "model", (route.model for route in settings.routes)),
         *_upstreams_of_routes(settings),
+        *_groups_of_routes(settings),
+        *_fallback_routes(settings),
         *_hand_offs_of_routes(settings),
         *_upstreams_of_request_fields(settings),
         *_jurisdictions(settings),
@@ -145,6 +148,57 @@ def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
             if (name := getattr(route.shadow, field)) not in route.upstreams:
                 message = f"expected one of {', '.join(route.upstreams)}, got {name}"
                 yield Problem(message, where=f"routes[{index}].shadow.{field}")
+
+
+def _groups_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
+    for index, route in enumerate(settings.routes):
+        grouped = [each.name for group in route.groups for each in group]
+        for number, group in enumerate(route.groups):
+            for place, each in enumerate(group):
+                if each.name not in route.upstreams:
+                    yield Problem(
+                        f"expected one of {', '.join(route.upstreams)}, got {each.name}",
+                        where=f"routes[{index}].groups[{number}][{place}].name",
+                    )
+        yield from _duplicates(f"routes[{index}].groups", "name", grouped)
+
+
+_STRICTNESS = tuple(ScreenAction)  # allow, stay, block
+
+
+def _fallback_routes(settings: GatewaySettings) -> Iterator[Problem]:
+    for index, route in enumerate(settings.routes):
+        for number, model in enumerate(route.fallback_routes):
+            where, fallback = f"routes[{index}].fallback_routes[{number}]", settings.route(model)
+            if fallback is None or fallback is route:
+                others = [each.model for each in settings.routes if each is not route]
+                near = nearest(model, others)
+                yield Problem(
+                    f"expected the model of another route, got {model}",
+                    where=where,
+                    hint=f"did you mean {near}?" if near else "",
+                )
+                continue
+            if more := sorted(set(route.media_hosts) - set(fallback.media_hosts)):
+                message = f"expected a route that also allows the media hosts {', '.join(more)}, got {model}"
+                yield Problem(message, where=where)
+            for field in ("release", "tool_arguments"):
+                if getattr(fallback, field) and getattr(fallback, field) != getattr(route, field):
+                    yield Problem(
+                        f"expected the same `{field}` as {model}, because the settings of this route apply to its"
+                        " answers, got others",
+                        where=f"routes[{index}].{field}",
+                    )
+            for screen in settings.detect.screens:
+                own, theirs = screen.action_on(route.model), screen.action_on(model)
+                if _STRICTNESS.index(theirs) > _STRICTNESS.index(own):
+                    yield Problem(
+                        f"expected an action of screen {screen.name} at least as strict as for {model}"
+                        f" ({theirs.value}), got {own.value}",
+                        where=where,
+                        hint=f"set detect.screens[].routes.{route.model}",
+                    )
+        yield from _duplicates(f"routes[{index}]", "fallback route", route.fallback_routes)
 
 
 def _upstreams_of_request_fields(settings: GatewaySettings) -> Iterator[Problem]:

@@ -1,9 +1,9 @@
 """Builds the body for a cloud, and stores the values of its tokens in the vault before it is sent.
 
 tokenizer = Tokenizer(settings, keys, vault, commit_s=metrics.vault_commit_s.at())
-draft = await tokenizer.tokenize(inspected, conversations, upstream)    # raises NotTokenized: it must not be sent
-...                                                                     # the vault commits concurrently
-outgoing = await tokenizer.stored(inspected, upstream, draft)           # now it may be sent
+draft = await tokenizer.tokenize(inspected, conversations, upstream, permissions)    # raises NotTokenized: not sent
+...                                                                                  # the vault commits concurrently
+outgoing = await tokenizer.stored(inspected, upstream, draft, permissions)           # now it may be sent
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 from ..domain.entities import EntityType
 from ..exchange.inspected import Inspected
 from ..policy.decision import Reason
+from ..policy.permissions import Permissions
 from ..settings import GatewaySettings
 from ..telemetry import log
 from ..telemetry.metrics.families import Series
@@ -83,6 +84,7 @@ class Tokenizer:
         inspected: Inspected,
         conversations: Sequence[Conversation],
         upstream: Upstream,
+        permissions: Permissions,
         *,
         removed: frozenset[str] = frozenset(),
     ) -> Draft:
@@ -90,6 +92,7 @@ class Tokenizer:
 
         Args:
             conversations: the conversation under each token key; the vault is asked for the current one of several.
+            permissions: policy for this tenant and this upstream.
             removed: top-level fields that this cloud does not receive, in addition to those of the API.
 
         Raises:
@@ -99,12 +102,18 @@ class Tokenizer:
             conversation = conversations[0]
             if len(conversations) > 1:
                 conversation = await self._vault.living(conversations) or conversation
-            return await self._tokenize(inspected, conversation, upstream, removed)
+            return await self._tokenize(inspected, conversation, upstream, permissions, removed)
         except Exception as error:  # noqa: BLE001 - after any failure, nothing may be sent
             raise _not_tokenized(inspected, error) from None
 
     async def stored(
-        self, inspected: Inspected, upstream: Upstream, draft: Draft, *, removed: frozenset[str] = frozenset()
+        self,
+        inspected: Inspected,
+        upstream: Upstream,
+        draft: Draft,
+        permissions: Permissions,
+        *,
+        removed: frozenset[str] = frozenset(),
     ) -> TokenizedBody:
         """Return the body for a cloud, once its token values are durable in the vault.
 
@@ -115,7 +124,8 @@ class Tokenizer:
             try:
                 return await self._stored(draft)
             except Superseded:  # the conversation was erased since: once more, with new tokens
-                return await self._stored(await self._tokenize(inspected, draft.conversation, upstream, removed))
+                again = await self._tokenize(inspected, draft.conversation, upstream, permissions, removed)
+                return await self._stored(again)
         except Exception as error:  # noqa: BLE001 - after any failure, nothing may be sent
             raise _not_tokenized(inspected, error) from None
 
@@ -127,7 +137,12 @@ class Tokenizer:
         return draft.outgoing
 
     async def _tokenize(
-        self, inspected: Inspected, conversation: Conversation, upstream: Upstream, removed: frozenset[str]
+        self,
+        inspected: Inspected,
+        conversation: Conversation,
+        upstream: Upstream,
+        permissions: Permissions,
+        removed: frozenset[str],
     ) -> Draft:
         admitted, inspector = inspected.admitted, inspected.inspector
         request = admitted.request
@@ -151,7 +166,7 @@ class Tokenizer:
             return tokenize_body(
                 admitted.body,
                 inspector,
-                request.permissions,
+                permissions,
                 issuer,
                 model=upstream.model,
                 dropped=removed.union(surface.dropped) if removed else surface.dropped,

@@ -92,10 +92,11 @@ def configuration(context: Context) -> dict[str, Any]:
 
 def _route(route: Route) -> dict[str, Any]:
     rendered = route.model_dump(mode="json", exclude_none=True)
-    if not route.media_hosts:
-        del rendered["media_hosts"]
-    if not route.tool_arguments:
-        del rendered["tool_arguments"]
+    for key in ("media_hosts", "tool_arguments", "groups", "fallback_routes"):
+        if not rendered[key]:
+            del rendered[key]
+    if not route.fallback_routes:
+        del rendered["fallback_on"]
     return rendered
 
 

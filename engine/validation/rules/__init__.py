@@ -12,7 +12,7 @@ from sovctl.support.errors import Problem
 
 from ...catalog import Catalog
 from ...spec import SiteSpec
-from . import access, approvals, cloud_api, demand, detect, lora, pools, release, site, vault
+from . import access, approvals, cloud_api, demand, detect, lora, pools, release, routes, site, vault
 from .rule import Rule, SiteUnderValidation
 
 RULES: tuple[Rule, ...] = (
@@ -34,6 +34,9 @@ RULES: tuple[Rule, ...] = (
          pools.check_pool_references),
     Rule("the gateway names nodes, pools, clouds and routes that exist", ("gateway", "pools", "node_groups"),
          site.check_gateway_references),
+    Rule("groups of a route name its pools and clouds, each once", ("gateway",), routes.check_groups),
+    Rule("fallback routes are other routes with the same checks of answers and at least the same media hosts",
+         ("gateway",), routes.check_fallback_routes),
     Rule("hosts are IPv4 addresses", ("clock", "artifacts"), site.check_addresses),
     Rule("no perimeter network is the whole internet", ("perimeter",), site.check_management),
     Rule("a gateway has networks of clients", ("gateway", "perimeter"), site.check_reachable),

@@ -19,6 +19,28 @@ class Fault(StrEnum):
     INVALID_JSON = "invalid-json"
 
 
+class FallbackCause(StrEnum):
+    """Why a request may be sent to the upstreams of a fallback route."""
+
+    UNAVAILABLE = "unavailable"
+    """No upstream of the route could serve it: all failed, or none was usable."""
+    CONTEXT = "context"
+    """It is too long for a model of the route."""
+    BLOCKED = "blocked"
+    """A firewall in front of an upstream rejected it."""
+    BAD_ANSWER = "bad-answer"
+    """The answer had a fault that the route lists in `escalate_on`."""
+
+
+class WeightedUpstream(SettingsModel):
+    """An upstream of a group."""
+
+    name: Name
+    """Pool or cloud of the route."""
+    weight: Annotated[int, Field(ge=1, le=1000)] = 1
+    """Share of conversations, in proportion to the other weights of the group."""
+
+
 class ShadowSettings(SettingsModel):
     """Upstreams that a heuristic would choose by the difficulty of a request. The choice is recorded and not
     applied."""
