@@ -142,6 +142,9 @@ class Quota(SpecModel):
 
     default_limits: CallerLimits = CallerLimits()
     """Limits of every client and person without limits of their own."""
+    usage_days: Annotated[int, Field(ge=0, le=4000)] = 400
+    """Days for which used tokens and cost are kept, by client, model, upstream and day, for the usage page. 0: they are
+    not counted."""
 
 
 class Tokens(SpecModel):

@@ -19,7 +19,8 @@ import asyncpg
 from ..storage.postgresql import Address, PostgresqlLink
 from ..storage.postgresql_schema import Schema, open_schema
 from .meter import LeaseReturn
-from .store import CHECK, HOLD_S, USED, Lease, LeaseRequest, QuotaUnavailable
+from .store import ADD_USAGE, CHECK, HOLD_S, USAGE_COLUMNS, USED, Lease, LeaseRequest, QuotaUnavailable, usage_row
+from .usage import UsageRow
 from .window import granted
 
 _Result = TypeVar("_Result")
@@ -33,7 +34,16 @@ CREATE TABLE holding (
     PRIMARY KEY (subject, holder)
 );
 """
-SCHEMA = Schema("sovctl_quotas", "a store of quotas", _TABLES, version=1, lock=0x736F7671)  # "sovq"
+_USED = """
+CREATE TABLE used (
+    day integer NOT NULL, tenant text NOT NULL, team text NOT NULL, client text NOT NULL, model text NOT NULL,
+    upstream text NOT NULL, requests bigint NOT NULL, unmeasured bigint NOT NULL, prompt bigint NOT NULL,
+    completion bigint NOT NULL, cost numeric(40) NOT NULL, PRIMARY KEY (day, tenant, team, client, model, upstream)
+)
+"""
+SCHEMA = Schema(
+    "sovctl_quotas", "a store of quotas", _TABLES, version=1, lock=0x736F7671, later={"used": _USED}
+)  # "sovq"
 _GIVE_BACK = (
     "UPDATE spent SET amount = greatest(0, spent.amount - owed.amount) "
     "FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS owed(subject, kind, slot, amount) "
@@ -118,6 +128,23 @@ class PostgresqlStore:
         """See `Store.used`."""
         rows = await self._link.run(lambda connection: connection.fetch(USED.replace("?", "$1"), now))
         return sorted((subject, kind, slot, int(amount)) for subject, kind, slot, amount in rows)
+
+    async def add_usage(self, rows: Sequence[UsageRow], *, oldest: int) -> None:
+        """See `Store.add_usage`."""
+
+        async def use(connection: asyncpg.Connection[Any]) -> None:
+            values = ", ".join(f"${number}" for number in range(1, len(USAGE_COLUMNS) + 1))
+            # In one order in all processes, so that two transactions do not wait for each other.
+            await connection.executemany(ADD_USAGE.format(values=values), sorted((*key, *sums) for key, sums in rows))
+            await connection.execute("DELETE FROM used WHERE day < $1", oldest)
+
+        await self._change(use, is_repeatable=False)
+
+    async def usage(self, first: int, last: int) -> list[UsageRow]:
+        """See `Store.usage`."""
+        statement = f"SELECT {', '.join(USAGE_COLUMNS)} FROM used WHERE day BETWEEN $1 AND $2"  # noqa: S608 - constants
+        rows = await self._link.run(lambda connection: connection.fetch(statement, first, last))
+        return sorted(usage_row(tuple(row)) for row in rows)
 
     async def check(self) -> None:
         """See `Store.check`."""

@@ -32,6 +32,7 @@ from .meter import Account, LeaseReturn, Meter
 from .need import Amounts
 from .reservation import UNLIMITED, LimitReached, Reservation
 from .store import HOLD_S, Lease, LeaseRequest, QuotaUnavailable, Store
+from .usage import UsageCounts, UsageRow
 from .window import retry_at
 
 CONCURRENT = "concurrent_requests"
@@ -65,6 +66,9 @@ class Quota:
         clock: Callable[[], float] = time.time,
         disk_timeout_s: float = DISK_TIMEOUT_S,
     ) -> None:
+        self.usage = UsageCounts(clock=clock) if store is not None else None
+        """Counts for the usage page; None without a store, or if `usage_days` is 0."""
+        self._counts = self.usage
         self._each_caller: CallerLimits | None
         self._team_limits: dict[str | None, CallerLimits]
         self.use(settings, teams)
@@ -90,6 +94,8 @@ class Quota:
         """Apply new default limits and team limits. Earlier usage counts against them."""
         self._each_caller = None if settings.default_limits.is_unlimited else settings.default_limits
         self._team_limits = {team.name: team.limits for team in teams if not team.limits.is_unlimited}
+        self._usage_days = settings.usage_days
+        self.usage = self._counts if settings.usage_days else None
 
     def take(self, principal: Principal, need: Amounts) -> Reservation | None:
         """Return a reservation from the leases of this process; None if another lease is needed.
@@ -144,6 +150,18 @@ class Quota:
             QuotaUnavailable: the store is unavailable.
         """
         return await self._store.used(now=self._clock()) if self._store is not None else []
+
+    async def usage_between(self, first: int, last: int) -> list[UsageRow]:
+        """Return the usage of all processes from one day to another, both included.
+
+        Raises:
+            QuotaUnavailable: the store is unavailable.
+        """
+        if self._store is None:
+            return []
+        with contextlib.suppress(QuotaUnavailable):  # reported by the read
+            await self._store_usage(self._store)
+        return await self._store.usage(first, last)
 
     async def check(self) -> None:
         """Return if the store works; raise otherwise.
@@ -201,6 +219,22 @@ class Quota:
                 for each in accounts:
                     each.held_until = now + HOLD_S / 2  # ends in this process before it ends in the store
             self._accounts = {name: each for name, each in self._accounts.items() if not each.is_unused}
+        await self._store_usage(store)
+
+    async def _store_usage(self, store: Store) -> None:
+        """Add the counted usage to the store.
+
+        Raises:
+            QuotaUnavailable: it is added by a later call.
+        """
+        counts = self._counts
+        if counts is None or not (rows := counts.take()):
+            return
+        try:
+            await store.add_usage(rows, oldest=counts.today - self._usage_days)
+        except BaseException:
+            counts.put_back(rows)
+            raise
 
     async def _flush_periodically(self) -> None:
         while True:

@@ -9,7 +9,8 @@ from typing import Self
 
 from ..storage.sqlite import BUSY_S, FileKind, SqliteDatabase
 from .meter import LeaseReturn
-from .store import CHECK, HOLD_S, USED, Lease, LeaseRequest, QuotaUnavailable
+from .store import ADD_USAGE, CHECK, HOLD_S, USAGE_COLUMNS, USED, Lease, LeaseRequest, QuotaUnavailable, usage_row
+from .usage import UsageRow
 from .window import granted
 
 _SCHEMA = """
@@ -22,7 +23,14 @@ CREATE TABLE holding (
     PRIMARY KEY (subject, holder)
 ) WITHOUT ROWID;
 """
-_KIND = FileKind("a store of quotas", 0x736F7671, _SCHEMA, QuotaUnavailable)  # "sovq"
+_LATER = """
+CREATE TABLE IF NOT EXISTS used (
+    day INTEGER NOT NULL, tenant TEXT NOT NULL, team TEXT NOT NULL, client TEXT NOT NULL, model TEXT NOT NULL,
+    upstream TEXT NOT NULL, requests INTEGER NOT NULL, unmeasured INTEGER NOT NULL, prompt INTEGER NOT NULL,
+    completion INTEGER NOT NULL, cost INTEGER NOT NULL, PRIMARY KEY (day, tenant, team, client, model, upstream)
+) WITHOUT ROWID
+"""
+_KIND = FileKind("a store of quotas", 0x736F7671, _SCHEMA, QuotaUnavailable, later=_LATER)  # "sovq"
 
 
 class SqliteStore:
@@ -66,6 +74,22 @@ class SqliteStore:
             return sorted(database.execute(USED, (now, now)))
 
         return await self._database.write(read)
+
+    async def add_usage(self, rows: Sequence[UsageRow], *, oldest: int) -> None:
+        def write(database: sqlite3.Connection) -> None:
+            statement = ADD_USAGE.format(values=", ".join("?" * len(USAGE_COLUMNS)))
+            database.executemany(statement, [(*key, *sums) for key, sums in rows])
+            database.execute("DELETE FROM used WHERE day < ?", (oldest,))
+
+        await self._database.write(write)
+
+    async def usage(self, first: int, last: int) -> list[UsageRow]:
+        def read(database: sqlite3.Connection) -> list[UsageRow]:
+            columns = ", ".join(USAGE_COLUMNS)
+            found = database.execute(f"SELECT {columns} FROM used WHERE day BETWEEN ? AND ?", (first, last))  # noqa: S608 - constants
+            return sorted(map(usage_row, found))
+
+        return await self._database.read(read)
 
     async def check(self) -> None:
         def write(database: sqlite3.Connection) -> None:

@@ -2,6 +2,7 @@
 
     spent       subject, kind, slot, amount      leased and not returned
     holding     subject, holder, amount, until   concurrent requests that a process may run
+    used        day, tenant, team, client, ...   used tokens and cost, for the usage page; limits do not read it
 
 A lease is on the disk before it is spent, so a crash or a power cut loses none. A process that dies keeps its leases
 until their window ends, and its right to run requests for `HOLD_S`. All amounts are integers.
@@ -14,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..storage.errors import StorageFailed
 from .meter import LeaseReturn
+from .usage import UsageKey, UsageRow, UsageSums
 from .window import Window
 
 HOLD_S = 15.0
@@ -34,6 +36,26 @@ CHECK = (
     "DELETE FROM spent WHERE subject = '' AND kind = 'check'",
 )
 """Statements that write and leave no row, for one transaction in either store."""
+
+
+USAGE_COLUMNS = (
+    *("day", "tenant", "team", "client", "model", "upstream"),
+    *("requests", "unmeasured", "prompt", "completion", "cost"),
+)
+ADD_USAGE = (
+    "INSERT INTO used (day, tenant, team, client, model, upstream, requests, unmeasured, prompt, completion, cost) "
+    "VALUES ({values}) "
+    "ON CONFLICT (day, tenant, team, client, model, upstream) DO UPDATE SET requests = used.requests + "
+    "excluded.requests, unmeasured = used.unmeasured + excluded.unmeasured, prompt = used.prompt + excluded.prompt, "
+    "completion = used.completion + excluded.completion, cost = used.cost + excluded.cost"
+)
+"""Statement for both stores; `{values}` are the placeholders."""
+
+
+def usage_row(columns: Sequence[Any]) -> UsageRow:
+    """Return a row of `used`, whose columns are `USAGE_COLUMNS`."""
+    key, sums = UsageKey(*columns[: len(UsageKey._fields)]), columns[len(UsageKey._fields) :]
+    return key, UsageSums(*(int(each) for each in sums))
 
 
 class QuotaUnavailable(StorageFailed):
@@ -91,6 +113,20 @@ class Store(Protocol):
 
     async def used(self, *, now: float) -> list[tuple[str, str, int, int]]:
         """Return the usage that counts now, as subject, kind, slot and amount; sorted."""
+
+    async def add_usage(self, rows: Sequence[UsageRow], *, oldest: int) -> None:
+        """Add to the usage of each row, and delete rows of days before `oldest`.
+
+        Raises:
+            QuotaUnavailable: nothing was added.
+        """
+
+    async def usage(self, first: int, last: int) -> list[UsageRow]:
+        """Return the rows from one day to another, both included; sorted.
+
+        Raises:
+            QuotaUnavailable: the store cannot be read.
+        """
 
     async def check(self) -> None:
         """Write a row, which fails if the disk is full or read-only.

@@ -6,8 +6,8 @@ await open_schema(link, SCHEMA.prepare, version=SCHEMA.version, what=SCHEMA.what
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import asyncpg
@@ -29,6 +29,8 @@ class Schema:
     version: int
     lock: int
     """Advisory lock that serializes changes of the schema."""
+    later: Mapping[str, str] = field(default_factory=dict)
+    """CREATE statements by table, for tables that earlier releases did not have."""
 
     async def prepare(self, connection: asyncpg.Connection[Any]) -> int:
         """Create the tables if absent, and return the version in the database."""
@@ -39,7 +41,11 @@ class Schema:
                 await connection.execute(self.tables)
                 await connection.execute("CREATE TABLE meta (version integer NOT NULL)")
                 await connection.execute("INSERT INTO meta VALUES ($1)", self.version)
-            return int(await connection.fetchval("SELECT version FROM meta"))
+            version = int(await connection.fetchval("SELECT version FROM meta"))
+            for table, statement in self.later.items() if version == self.version else ():
+                if await connection.fetchval("SELECT to_regclass($1) IS NULL", f"{self.name}.{table}"):
+                    await connection.execute(statement)
+            return version
 
     async def alone(self, connection: asyncpg.Connection[Any]) -> None:
         """Take the advisory lock until the end of the transaction."""

@@ -45,6 +45,8 @@ class FileKind:
     """Raised if the file is unreadable or unwritable."""
     version: int = 0
     """Version of the schema."""
+    later: str = ""
+    """CREATE statements `IF NOT EXISTS` of tables that earlier releases did not have; read at every start."""
     is_wiped: bool = False
     """Removed rows are overwritten."""
 
@@ -187,6 +189,9 @@ def _prepare(connection: sqlite3.Connection, kind: FileKind) -> None:
         connection.execute(f"PRAGMA application_id = {kind.application_id}")
         connection.execute(f"PRAGMA user_version = {kind.version}")
         found, version = kind.application_id, kind.version
+    if found == kind.application_id and version == kind.version:
+        for statement in filter(str.strip, kind.later.split(";")):
+            connection.execute(statement)
     connection.execute("COMMIT")
     if found != kind.application_id or version != kind.version:
         raise sqlite3.DatabaseError("another kind of database")

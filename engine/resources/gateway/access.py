@@ -43,6 +43,8 @@ def quota(context: Context, *, data: str) -> dict[str, Any]:
         made["path"] = f"{data}/quota.db"
     if limits := limits_of(gateway.quota.default_limits):
         made["default_limits"] = limits
+    if "usage_days" in gateway.quota.model_fields_set:
+        made["usage_days"] = gateway.quota.usage_days
     if gateway.prices is not None:
         made["prices"] = {
             "currency": gateway.prices.currency,

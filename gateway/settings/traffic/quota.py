@@ -65,6 +65,9 @@ class QuotaSettings(SettingsModel):
     default_limits: CallerLimits = CallerLimits()
     """Limits of every client and person without limits of their own."""
     prices: PriceList | None = None
+    usage_days: Annotated[int, Field(ge=0, le=4000)] = 400
+    """Days for which used tokens and cost are kept, by client, model, upstream and day, for the usage page. 0: they are
+    not counted. Requires `path` or the vault's PostgreSQL database."""
     bytes_per_token: Annotated[float, Field(ge=1, le=8)] = 1.0
     """Bytes per reserved prompt token. Tokens are reserved before the answer reports the actual number. 1 is an upper
     bound for byte-level vocabularies; English text has about 4 bytes per token. Higher values admit more requests at a
