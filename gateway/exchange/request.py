@@ -9,13 +9,16 @@ from ..access.principal import Principal
 from ..domain.errors import Refused
 from ..policy.decision import coarse
 from ..policy.permissions import Permissions
+from ..quota.need import Usage
 from ..release.judge import ReleaseChecks
 from ..settings import RouteSettings
 from ..surfaces import Surface
+from ..telemetry.gen_ai import OPERATIONS
 from ..telemetry.tracing import Trace
 from ..tokens.conversation import Conversation
 from .value import value
 
+_FAILED = 400  # statuses from here on are errors
 _THREAD_THRESHOLD_BYTES = 64 << 10  # below, the work takes less time than a switch to a thread and back
 
 
@@ -63,28 +66,43 @@ class Request:
         reasons = refused.reasons if self.principal.is_admin else coarse(refused.reasons)
         return self.surface.error(refused.code, request_id=self.request_id, param=refused.param, reasons=reasons)
 
-    def end_trace(self, *, status: int, reason: str, upstream: str | None = None, tokens: int = 0) -> None:
+    def end_trace(
+        self,
+        *,
+        status: int,
+        reason: str,
+        upstream: str | None = None,
+        model: str | None = None,
+        tokens: int = 0,
+        usage: Usage | None = None,
+    ) -> None:
         """End its trace, if it has one.
 
         Args:
             status: HTTP status of the response.
             reason: `answered`, a reason code, or the class of an unexpected exception.
             upstream: the upstream asked last; None if none was.
+            model: model name of that upstream in the settings.
             tokens: number of tokens in the body that was sent.
+            usage: as the upstream reported it; None if it did not.
         """
         if self.trace is None:
             return
         self.trace.end(
             {
                 "surface": self.surface.name,
+                "operation": OPERATIONS[self.surface.family],
                 "model": self.route.model,
                 "request_id": self.request_id,
                 "is_stream": self.is_stream,
                 "request_bytes": len(self.raw_body),
                 "tokens": tokens,
                 "upstream": upstream,
+                "response_model": model,
                 "status": status,
                 "reason": reason,
+                **({} if status < _FAILED else {"error_type": reason}),
+                **({} if usage is None else {"input_tokens": usage.prompt, "output_tokens": usage.completion}),
             }
         )
 

@@ -7,6 +7,7 @@ headers = admission.headers(admitted.reservation)
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from ..access.principal import Principal
@@ -20,6 +21,7 @@ from ..quota.reservation import UNLIMITED, LimitReached, Reservation
 from ..quota.size import NO_SIZE, Size, size_of
 from ..quota.store import QuotaUnavailable
 from ..quota.tariff import Tariff
+from ..quota.usage import UsageCounts
 from ..settings import GatewaySettings
 from ..settings.base.surface import SurfaceName
 from ..telemetry import log
@@ -53,11 +55,11 @@ class Admission:
         is_limited, cap = self._quota.is_limited(request.principal), tariff.cap(model)
         body = request.body
         if not (is_limited or tariff.is_capped(model)):
-            return Admitted(request, UNLIMITED, None, None, None, body, False)
+            return self._unlimited(request, None, None)
         size, asked = self._size(request)
         costs = tariff.costs(model, size, asked=asked)
         if not is_limited:
-            return Admitted(request, UNLIMITED, cap, costs, None, body, False)
+            return self._unlimited(request, cap, costs)
         tokens = tariff.tokens(model, size, asked=asked)
         amounts = sorted({cost for cost in costs.values() if cap is None or cost <= cap}) or [0]
         while True:
@@ -73,6 +75,12 @@ class Admission:
             body = with_usage(body, request.surface.family)
             hides_usage = body is not request.body
         return Admitted(request, reservation, cap, costs, budget, body, hides_usage)
+
+    def _unlimited(self, request: Request, cap: int | None, costs: Mapping[str, int] | None) -> Admitted:
+        body = request.body
+        if request.is_stream and self._quota.usage is not None:
+            body = with_usage(body, request.surface.family)
+        return Admitted(request, UNLIMITED, cap, costs, None, body, body is not request.body)
 
     async def reserve_again(self, admitted: Admitted, upstream: str) -> Reservation:
         """Reserve for one more upstream, because the one before may have used what was reserved.
@@ -111,6 +119,11 @@ class Admission:
     def headers(self, reservation: Reservation) -> Headers:
         """Return the response headers about the client's limits."""
         return limit_headers(reservation.accounts, time.time()) if reservation.accounts else []
+
+    @property
+    def usage(self) -> UsageCounts | None:
+        """Counts for the usage page; None without a store, or if they are disabled."""
+        return self._quota.usage
 
     def price(self, upstream: str) -> Nano | None:
         """Return the price of an upstream; None without one."""

@@ -36,6 +36,11 @@ from .restored_events import RestoredEvents
 _HASHED_TOGETHER = 8
 _INVALID_ANSWER = (EventTooLarge, UpstreamFailed)
 
+
+def _ignore(_: str) -> None:
+    pass
+
+
 Withhold = Callable[[AnswerRecorder, AnswerWithheld, list[str]], Awaitable[ReplacementAnswer]]
 """Returns the replacement of a withheld answer; raises `Refused` without one."""
 
@@ -72,7 +77,7 @@ class AnswerStream:
         self._restored = RestoredEvents(
             self._events,
             max_event_bytes=max_event_bytes,
-            is_left_out=self._is_usage_alone if charge.reservation.accounts else None,
+            is_left_out=self._is_usage_alone if charge.needs_usage else None,
         )
         self._hasher = hasher
         self._sent: list[bytes] = []  # not hashed yet
@@ -88,6 +93,10 @@ class AnswerStream:
         """Replaces the answer, of which then nothing is sent."""
         self.is_over = False
         """Whether `pieces` has yielded the last bytes for the client."""
+        self.ended: Callable[[str], None] = _ignore
+        """Called when the stream is closed, with the reason unless the answer was complete."""
+        self.model: str | None = None
+        """Model name of the upstream, for the trace."""
         self._is_recorded = False
         self._reason = ""
         self._began_ns = time.time_ns() if request.trace is not None else 0
@@ -184,7 +193,15 @@ class AnswerStream:
                 trace.past("release", self._began_ns, {"verdict": recorder.checks.verdicts.worst.value})
             attempt = recorder.attempt
             tokens = len(attempt.issued)
-            request.end_trace(status=200, reason=self._reason, upstream=attempt.upstream, tokens=tokens)
+            request.end_trace(
+                status=200,
+                reason=self._reason,
+                upstream=attempt.upstream,
+                model=self.model,
+                tokens=tokens,
+                usage=self._charge.usage,
+            )
+        self.ended("" if self._reason in (ANSWERED, HANDED_OVER) else self._reason)
         if self._gated is not None:
             await self._gated.aclose()
 

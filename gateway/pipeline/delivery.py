@@ -73,7 +73,7 @@ class Delivery:
         try:
             data = await answer.read(at_most=self._max_answer_bytes)
             decoded = surface.parsed(data)
-            if charge.reservation.accounts and isinstance(decoded, dict):
+            if charge.needs_usage and isinstance(decoded, dict):
                 charge.usage = reported_usage(decoded.get("usage"))
             restored = surface.whole(decoded, restoration_of(attempt, self._bounds))
         except UpstreamFailed as error:

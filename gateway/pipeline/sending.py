@@ -29,7 +29,7 @@ from ..quota.need import NOTHING
 from ..settings import FallbackCause, Fault, UpstreamKind
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
-from ..telemetry.tracing import TRACEPARENT, Timed, span
+from ..telemetry.tracing import TRACEPARENT, Timed, client_span
 from ..tokenization.tokenizer import NotTokenized, Tokenizer
 from ..tokens.restore import RestoreCounts
 from ..upstream import HEDGED, Upstream
@@ -41,6 +41,7 @@ from .charge import Charge
 from .delivery import Delivery
 from .escalation import Escalation
 from .fallback_gate import FallbackGate
+from .model_call import ModelCall
 from .preparation import AttemptPreparer
 from .progress import Progress
 
@@ -252,10 +253,8 @@ class UpstreamSender:
         """Return the request headers for an upstream."""
         request = attempt.request
         headers = request.surface.passed_on(request.headers, attempt.body)
-        if traced is not None:
-            traced.say({"upstream": upstream.name, "upstream_kind": upstream.kind.value})
-            if upstream.kind is UpstreamKind.POOL:
-                headers = {**(headers or {}), TRACEPARENT: traced.traceparent}
+        if traced is not None and upstream.kind is UpstreamKind.POOL:
+            headers = {**(headers or {}), TRACEPARENT: traced.traceparent}
         if not upstream.tells_principal or self._signer is None:
             return headers
         assertion = self._signer.sign(
@@ -288,12 +287,32 @@ class UpstreamSender:
             Refused: the answer is withheld.
         """
         attempt = recorder.attempt
+        request = attempt.request
+        call = ModelCall(attempt, upstream, self._metrics, self._admission.usage)
+        counts = self._admission.usage is not None or request.trace is not None
+        charge.begin(self._admission.price(upstream.name), call.used, counts=counts)
+        try:
+            return await self._exchange(recorder, charge, upstream, call, may_wait=may_wait, may_escalate=may_escalate)
+        except (UpstreamFailed, UpstreamRejected) as error:
+            call.ended(str(error))
+            raise
+
+    async def _exchange(
+        self,
+        recorder: AnswerRecorder,
+        charge: Charge,
+        upstream: Upstream,
+        call: ModelCall,
+        *,
+        may_wait: bool,
+        may_escalate: bool,
+    ) -> AnswerStream | AttemptResult:
+        """As `_ask`."""
+        attempt = recorder.attempt
         request, tries = attempt.request, attempt.tries
         surface = request.surface
         path, body, adapter = surface.path, attempt.body, self._adapters.get((upstream.name, surface.name))
-        sent_at_s = time.perf_counter()
-        charge.begin(self._admission.price(upstream.name))
-        with span(request.trace, "upstream") as traced:
+        with client_span(request.trace, call.attributes) as traced:
             headers = self._headers(attempt, upstream, traced)
             if adapter is not None:
                 try:
@@ -322,10 +341,12 @@ class UpstreamSender:
         result: AnswerStream | AttemptResult
         if request.is_stream:
             result = await self._delivery.begin(recorder, charge, answer)
+            result.ended, result.model = call.ended, upstream.model
+            call.began()
         else:
             result = await self._delivery.read(attempt, charge, answer)
-        taken_s = time.perf_counter() - sent_at_s
-        self._metrics.first_byte_s.observe(taken_s, surface.name, request.route.model, upstream.route)
+            call.ended("")
+        self._metrics.first_byte_s.observe(call.taken_s, surface.name, request.route.model, upstream.route)
         if isinstance(result, AttemptResult) and request.route.escalate_on and may_escalate:
             result = await self._escalation.judge(result)
         return result
@@ -345,7 +366,9 @@ class UpstreamSender:
             status=200,
             reason=ANSWERED if recorder.handoff_id is None else HANDED_OVER,
             upstream=attempt.upstream,
+            model=self._upstreams[attempt.upstream].model,
             tokens=len(attempt.issued),
+            usage=progress.charge.usage,
         )
         return self._reply(progress, recorder, content)
 

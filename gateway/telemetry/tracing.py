@@ -4,14 +4,15 @@
     detect      inspection
     vault       storing the values of its tokens
     audit       making its records durable
-    upstream    from sending it to the beginning of the answer, with the retries at that pool or cloud
+    chat big    from sending it to the beginning of the answer, with the retries at that pool or cloud; named by
+                operation and model
     release     release checks
 
-`ATTRIBUTES` lists all attributes; other attributes are dropped, and so are values that are not numbers, booleans or
-short words. The gateway continues a client's W3C `traceparent`, sends one to pools, and none to clouds. A separate
-thread
-sends the spans from a bounded queue: if the collector is slow or unreachable, spans are lost, and requests are not
-affected. Without `tracing` in the settings, OpenTelemetry is not imported.
+`ATTRIBUTES` lists all attributes, with the names of OpenTelemetry's conventions where there are any (`gen_ai`); other
+attributes are dropped, and so are values that are not numbers, booleans or short words. The gateway continues a
+client's W3C `traceparent`, sends one to pools, and none to clouds. A separate thread sends the spans from a bounded
+queue: if the collector is slow or unreachable, spans are lost, and requests are not affected. Without `tracing` in the
+settings, OpenTelemetry is not imported.
 
     tracing = Tracing(settings, site="lab")
     trace = tracing.begin(headers.get("traceparent"))     # None for a request that is not sampled
@@ -27,13 +28,14 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from sovctl import __version__
 
+from ..domain.errors import UpstreamFailed
 from ..settings import TracingSettings
 from . import log
 
@@ -43,22 +45,29 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span
 
 TRACEPARENT = "traceparent"
-ATTRIBUTES: Mapping[str, type] = {
-    "attempts": int,
-    "findings": int,
-    "is_stream": bool,
-    "model": str,
-    "reason": str,
-    "request_bytes": int,
-    "request_id": str,
-    "status": int,
-    "surface": str,
-    "tokens": int,
-    "upstream": str,
-    "upstream_kind": str,
-    "verdict": str,
+ATTRIBUTES: Mapping[str, tuple[str, type]] = {
+    "attempts": ("sovctl.attempts", int),
+    "error_type": ("error.type", str),
+    "fallback_route": ("sovctl.fallback_route", str),
+    "findings": ("sovctl.findings", int),
+    "input_tokens": ("gen_ai.usage.input_tokens", int),
+    "is_stream": ("gen_ai.request.stream", bool),
+    "model": ("gen_ai.request.model", str),
+    "operation": ("gen_ai.operation.name", str),
+    "output_tokens": ("gen_ai.usage.output_tokens", int),
+    "provider": ("gen_ai.provider.name", str),
+    "reason": ("sovctl.reason", str),
+    "request_bytes": ("sovctl.request_bytes", int),
+    "request_id": ("sovctl.request_id", str),
+    "response_model": ("gen_ai.response.model", str),
+    "status": ("http.response.status_code", int),
+    "surface": ("sovctl.surface", str),
+    "tokens": ("sovctl.tokens", int),
+    "upstream": ("sovctl.upstream", str),
+    "upstream_kind": ("sovctl.upstream_kind", str),
+    "verdict": ("sovctl.verdict", str),
 }
-"""Permitted attributes, as `sovctl.NAME`: names from the settings, fixed words, counts."""
+"""Full name and type of each permitted attribute: names from the settings, fixed words, counts."""
 
 _WORD = re.compile(r"[A-Za-z0-9._:/@-]{1,200}")
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")  # W3C Trace Context 1, 3.2.2
@@ -138,6 +147,13 @@ class Trace:
         """Return a child span, from now until the end of the `with` block."""
         return Timed(self._tracer.start_span(name, self._context), attributes)
 
+    def client_span(self, attributes: Mapping[str, Any]) -> Timed:
+        """Return the span of a call to a model, named by `operation` and `model`."""
+        from opentelemetry.trace import SpanKind
+
+        name = f"{attributes['operation']} {attributes['model']}"
+        return Timed(self._tracer.start_span(name, self._context, kind=SpanKind.CLIENT), attributes)
+
     def past(self, name: str, began_ns: int, attributes: Mapping[str, Any]) -> None:
         """Add a child span that began at a time (ns since 1970) and ends now."""
         span = self._tracer.start_span(name, self._context, start_time=began_ns)
@@ -171,9 +187,10 @@ class Timed:
     def __enter__(self) -> Timed:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, _error: object, _traceback: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: object, _traceback: TracebackType | None) -> None:
         if kind is not None:  # its class only, because a message may contain any text
-            self._span.set_attributes(allowed({"reason": kind.__name__}))
+            cause = error.cause if isinstance(error, UpstreamFailed) else kind.__name__
+            self._span.set_attributes(allowed({"reason": kind.__name__, "error_type": cause}))
         self._span.end()
 
 
@@ -184,12 +201,21 @@ def span(
     return NOTHING if trace is None else trace.span(name, attributes)
 
 
+def client_span(
+    trace: Trace | None, attributes: Callable[[], Mapping[str, Any]]
+) -> AbstractContextManager[Timed | None]:
+    """Return the span of a call to a model, or `NOTHING` without a trace."""
+    return NOTHING if trace is None else trace.client_span(attributes())
+
+
 def allowed(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the permitted attributes by their full names."""
     return {
-        f"sovctl.{name}": value
+        known[0]: value
         for name, value in attributes.items()
-        if type(value) is ATTRIBUTES.get(name) and (type(value) is not str or _WORD.fullmatch(value))
+        if (known := ATTRIBUTES.get(name)) is not None
+        and type(value) is known[1]
+        and (type(value) is not str or _WORD.fullmatch(value))
     }
 
 

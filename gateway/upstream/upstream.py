@@ -29,6 +29,7 @@ from sovctl.support.secret_files import read_api_key
 from ..domain.errors import NOT_SENT, Rejection, UpstreamFailed, UpstreamRejected
 from ..settings import Limits, RoutingSettings, UpstreamApi, UpstreamKind, UpstreamSettings
 from ..telemetry import log
+from ..telemetry.gen_ai import provider_of
 from .answer import Answer, Attempts
 from .breaker import Breaker
 from .credentials import Authorization, authorization_of
@@ -40,6 +41,7 @@ from .server_choice import EJECTED_S, FINE, State, Thresholds, order, outliers, 
 from .tls import proxy_of, tls_context
 
 _PROBE_TIMEOUT_S = 2.0
+_SILENT = "doesn't answer"
 _STATE_S = 0.01  # lifetime of the computed state; its inputs are about a second old
 _MAX_LISTED = 1 << 20  # bytes of a list of models
 _MAX_METRICS_BYTES = 8 << 20  # vLLM's are some 50 KB, more with many LoRAs (measured 2026-11)
@@ -109,7 +111,7 @@ class Upstream:
     def __post_init__(self) -> None:
         settings = self.settings  # reading an attribute of a pydantic model takes ten times as long
         self.name, self.model, self.kind = settings.name, settings.model, settings.kind
-        self.route = settings.kind.value
+        self.route, self.provider = settings.kind.value, provider_of(settings)
         self.may_see_raw_text = settings.kind.may_see_raw_text
         self.tells_principal = settings.send_principal
         self._first_byte_timeout_s, self._answer_timeout_s = settings.first_byte_timeout_s, settings.answer_timeout_s
@@ -252,13 +254,12 @@ class Upstream:
         """Return why no server lists its models now; empty if one does. Cached for a second, because of readiness
         probes. An upstream without such a list counts as working unless its last requests failed."""
         if (models := _MODELS.get(self.settings.api)) is None:
-            return "doesn't answer" if self.state().is_down else ""
+            return _SILENT if self.state().is_down else ""
         asked_at_s, problem = self._probed
         if self._loop.time() - asked_at_s < 1.0:
             return problem
-        statuses = await asyncio.gather(*(_status_of_models(server, *models) for server in self.servers))
-        said = filter(None, map(_refusal_in, statuses))
-        problem = "" if 200 in statuses else next(said, "doesn't answer")
+        problems = await asyncio.gather(*(_models_problem(server, *models) for server in self.servers))
+        problem = "" if "" in problems else next((each for each in problems if each != _SILENT), _SILENT)
         self._probed = (self._loop.time(), problem)
         return problem
 
@@ -441,12 +442,12 @@ def _refusal_in(status: int) -> str:
     return f"{said}: status-{status}" if said else ""
 
 
-async def _status_of_models(server: Server, path: str, headers: Mapping[str, str]) -> int:
-    """Return the status of the server's list of models; 0 without an answer."""
+async def _models_problem(server: Server, path: str, headers: Mapping[str, str]) -> str:
+    """Return why a server does not list its models; empty if it does."""
     try:
         status, _ = await server.get(
             server.target(path), timeout_s=_PROBE_TIMEOUT_S, at_most=_MAX_LISTED, headers=headers
         )
-    except UpstreamFailed:
-        return 0
-    return status
+    except UpstreamFailed as error:
+        return _REFUSALS_OF_PROXIES.get(error.cause, _SILENT)
+    return "" if status == 200 else _refusal_in(status) or _SILENT

@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from prometheus_client.utils import floatToGoString
 
 from .families import Family, Histogram
-from .table import PREFIX, Metrics
+from .table import Metrics, full_name
 
 
 def exposition(metrics: Metrics, *, accept: str = "") -> tuple[str, bytes]:
@@ -42,7 +42,7 @@ class _Collector(Collector):
 
 
 def _metric(family: Family) -> Metric:
-    name, about = PREFIX + family.name, family.about
+    name, about = full_name(family), family.about
     if isinstance(family, Histogram):
         histogram = HistogramMetricFamily(name, about, labels=family.labels)
         bounds = [*map(floatToGoString, family.bounds), "+Inf"]

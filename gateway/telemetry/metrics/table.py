@@ -13,6 +13,8 @@ from __future__ import annotations
 from .families import Counter, Family, Gauge, Histogram
 
 PREFIX = "sovctl_gateway_"
+_STANDARD = "gen_ai_"
+"""Prefix of metrics of OpenTelemetry's conventions, named as its Prometheus exporter names them; see `gen_ai`."""
 
 # Bounds in seconds (guess, 2026-11), around the target of each measurement.
 _OURS_S = (
@@ -30,6 +32,10 @@ _OURS_S = (
 _DISK_S = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5)  # an fsync: 0.1 ms NVMe, 10 ms a busy disk
 _ANSWER_S = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 5.0, 10.0, 30.0)  # voice 1.5 s, text 2 s, heavy 5 s
 _TOKEN_S = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # reading speed: some 0.05 s a token
+# Bounds of the conventions (gen-ai-metrics.md, see `gen_ai`).
+_OPERATION_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+_USED_TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
+_MODEL = ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model")
 _HOLD_S = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)  # of a sentence that is checked before it is released
 
 
@@ -135,6 +141,26 @@ class Metrics:
         self.release_hold_s = Histogram(
             "release_hold_seconds", "Time that an event of a stream waited for its release checks.", _HOLD_S, "model"
         )
+        self.operation_s = Histogram(
+            "gen_ai_client_operation_duration_seconds",
+            "Time of a call to a model, to the end of its answer; error_type is empty for a complete answer.",
+            _OPERATION_S,
+            *_MODEL,
+            "error_type",
+        )
+        self.first_chunk_s = Histogram(
+            "gen_ai_client_operation_time_to_first_chunk_seconds",
+            "Time from a call to a model to the first event of its stream.",
+            _OPERATION_S,
+            *_MODEL,
+        )
+        self.token_usage = Histogram(
+            "gen_ai_client_token_usage",
+            "Tokens of calls to a model that reported them, by type: input, output.",
+            _USED_TOKENS,
+            *_MODEL,
+            "gen_ai_token_type",
+        )
         self.vault_commit_s = Histogram("vault_commit_seconds", "Time until values were durable.", _DISK_S)
         self.ledger_commit_s = Histogram("ledger_commit_seconds", "Time until an audit record was durable.", _DISK_S)
         self.workers.put(1)
@@ -143,3 +169,8 @@ class Metrics:
     def families(self) -> dict[str, Family]:
         """All metrics by name."""
         return {family.name: family for family in vars(self).values() if isinstance(family, Family)}
+
+
+def full_name(family: Family) -> str:
+    """Return the name of a metric as it is exported."""
+    return family.name if family.name.startswith(_STANDARD) else PREFIX + family.name

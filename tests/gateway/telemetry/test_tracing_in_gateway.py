@@ -61,13 +61,22 @@ def test_request_trace_has_a_span_per_stage(traced: Any, receiver: OtlpReceiver,
     spans = spans_of(receiver, known)
     (root,) = [each for each in spans if each.name == "request"]
     parts = [each.name for each in spans if each.parent_id == root.span_id]
-    assert sorted(parts) == ["audit", "audit", "detect", "release", "upstream", "vault"]
-    assert root.attributes["sovctl.status"] == 200
+    assert sorted(parts) == ["audit", "audit", "chat big", "detect", "release", "vault"]
+    assert root.attributes["http.response.status_code"] == 200
     assert root.attributes["sovctl.reason"] == "answered"
-    assert root.attributes["sovctl.is_stream"] is stream
+    assert root.attributes["gen_ai.request.stream"] is stream
+    assert root.attributes["gen_ai.operation.name"] == "chat"
+    assert root.attributes["gen_ai.request.model"] == "assistant"
+    assert root.attributes["gen_ai.response.model"] == "big"
+    used = [root.attributes.get(f"gen_ai.usage.{name}_tokens") for name in ("input", "output")]
+    assert used == ([None, None] if stream else [1, 2])  # this stream reports none
     assert root.attributes["sovctl.tokens"] == 1
-    (upstream,) = [each for each in spans if each.name == "upstream"]
+    (upstream,) = [each for each in spans if each.name == "chat big"]
     assert upstream.attributes == {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "big",
+        "gen_ai.request.stream": stream,
         "sovctl.upstream": "sovereign-cloud",
         "sovctl.upstream_kind": "cloud",
         "sovctl.attempts": 1,
@@ -81,7 +90,7 @@ def test_pools_hear_of_the_trace_and_clouds_never_do(
     known = {each.trace_id for each in receiver.spans()}
     assert ask(traced, "Hello to the pool.", model="inside", traceparent=PARENT, tracestate="a=secret") == 200
     spans = spans_of(receiver, known)
-    (upstream,) = [each for each in spans if each.name == "upstream"]
+    (upstream,) = [each for each in spans if each.name == "chat echo"]
     assert upstream.trace_id == PARENT[3:35]
     heard = b"".join(pool.raw).decode("latin-1").lower()
     assert f"00-{upstream.trace_id}-{upstream.span_id}-01" in heard
@@ -96,7 +105,8 @@ def test_a_refusal_ends_its_trace_with_the_code(traced: Any, receiver: OtlpRecei
     known = {each.trace_id for each in receiver.spans()}
     assert ask(traced, "My password: correct-horse-battery") == 403
     (root,) = [each for each in spans_of(receiver, known) if each.name == "request"]
-    assert (root.attributes["sovctl.status"], root.attributes["sovctl.reason"]) == (403, "policy_blocked")
+    assert (root.attributes["http.response.status_code"], root.attributes["sovctl.reason"]) == (403, "policy_blocked")
+    assert root.attributes["error.type"] == "policy_blocked"
 
 
 _WORDS = st.text(st.characters(min_codepoint=97, max_codepoint=122), min_size=12, max_size=30)

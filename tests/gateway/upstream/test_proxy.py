@@ -150,6 +150,7 @@ def test_a_wrong_password_is_named_for_the_operator(pki: Any, tls: ssl.SSLContex
                 async with upstream_behind(pki, proxy, tmp_path, server.port, password="wrong") as upstream:
                     assert await ask(upstream) == ("proxy-407", ["u/0:proxy-407"])
                     assert upstream.refusal == "its proxy rejects the user and password of the gateway: proxy-407"
+                    assert await upstream.models_problem() == upstream.refusal
                     assert "wrong" not in repr(upstream.servers[0].address)
 
     asyncio.run(refused())
