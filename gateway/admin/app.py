@@ -3,6 +3,8 @@
     GET  /                      the operator page, or the login form
     GET  /main                  the part of it that changes
     POST /login, /logout        a cookie for an admin's key, and its end
+    GET  /usage                 usage and spend by day or month; `from`, `to` (YYYY-MM-DD), `by` (day, month)
+    GET  /usage.csv, /budgets.csv, /api/usage       the same as CSV and JSON
     GET  /handoffs/ID           one hand-off with its conversation, in tokens
     GET  /api/status            everything on the page as JSON
     GET  /api/handoffs/ID       that hand-off as JSON
@@ -38,7 +40,8 @@ from .actions import ACTIONS, Actions, NotDone, NotPermitted
 from .answer import AdminRequest, AdminResponse, page, plain, redirect
 from .page import Pages
 from .session import COOKIE, Sealer, Session
-from .status import Sources, gather
+from .status import Sources, gather, gather_usage
+from .usage import Period, Span, budgets_csv, usage_csv
 
 _HANDOFF, _API_HANDOFF = "/handoffs/", "/api/handoffs/"
 _MAX_BODY_BYTES = 64 << 10
@@ -79,6 +82,10 @@ class AdminApp:
             ("POST", "/login"): self._login,
             ("POST", "/logout"): self._logout,
             ("GET", "/api/status"): self._status,
+            ("GET", "/usage"): self._usage,
+            ("GET", "/usage.csv"): self._usage,
+            ("GET", "/budgets.csv"): self._usage,
+            ("GET", "/api/usage"): self._usage,
             ("GET", "/healthz"): self._healthz,
             ("GET", "/readyz"): self._readyz,
             ("GET", "/metrics"): self._metrics,
@@ -199,6 +206,32 @@ class AdminApp:
             return plain(401, "expected `Authorization: Bearer` with the key of an admin\n")
         status = await gather(self._sources, scope=self._actions.scope(operator), now=time.time())
         return AdminResponse(200, orjson.dumps(status), "application/json")
+
+    async def _usage(self, request: AdminRequest) -> AdminResponse:
+        operator = await self._operator(request)
+        if operator is None:
+            is_page = request.path == "/usage"
+            return redirect("./") if is_page else plain(401, "expected `Authorization: Bearer` with an admin's key\n")
+        fields, now = dict(parse_qsl(request.query)), time.time()
+        try:
+            span, period = Span.of(fields, now=now), Period(fields.get("by", Period.DAY))
+        except ValueError:
+            return plain(400, "expected `from` and `to` as YYYY-MM-DD, at most 400 days, and `by` as day or month\n")
+        scope = self._actions.scope(operator)
+        shown = await gather_usage(self._sources, scope=scope, span=span, period=period, now=now)
+        if request.path == "/usage":
+            return page(200, self._pages.usage(shown, site=self._sources.settings().site, operator=operator.name))
+        if request.path == "/api/usage":
+            return AdminResponse(200, orjson.dumps(shown), "application/json")
+        rows = shown["table" if request.path == "/usage.csv" else "budgets"]
+        if rows is None:
+            return plain(503, "the store of quotas cannot be read\n")
+        if request.path == "/usage.csv":
+            name, content = f"usage-{shown['first']}-{shown['last']}-by-{shown['by']}.csv", usage_csv(rows)
+        else:
+            name, content = "budgets.csv", budgets_csv(rows)
+        disposition = f'attachment; filename="{name}"'.encode()
+        return AdminResponse(200, content, "text/csv; charset=utf-8", [(b"content-disposition", disposition)])
 
     async def _handoff(self, request: AdminRequest) -> AdminResponse:
         operator = await self._operator(request)

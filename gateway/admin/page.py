@@ -20,6 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 _FOLDER = Path(__file__).parent / "templates"
+_MAX_ROWS = 500  # of usage on one page
 _WORDS = {
     "requests_per_minute": "requests a minute",
     "tokens_per_minute": "tokens a minute",
@@ -49,6 +50,7 @@ class Pages:
         self._page = environment.get_template("page.html")
         self._main = environment.get_template("main.html")
         self._handoff = environment.get_template("handoff.html")
+        self._usage = environment.get_template("usage.html")
         self._login = environment.get_template("login.html")
         self.policy = "; ".join(
             [
@@ -80,6 +82,14 @@ class Pages:
     def handoff(self, case: Mapping[str, Any], *, site: str, form_token: str, operator: str) -> str:
         """Return the page of one hand-off with its conversation."""
         return self._handoff.render(case=case, site=site, form_token=form_token, operator=operator)
+
+    def usage(self, shown: Mapping[str, Any], *, site: str, operator: str) -> str:
+        """Return the page of usage and spend.
+
+        Args:
+            shown: see `status.gather_usage`.
+        """
+        return self._usage.render(shown, site=site, operator=operator, most=_MAX_ROWS)
 
     def login(self, *, site: str, is_refused: bool) -> str:
         """Return the login form."""

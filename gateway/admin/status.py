@@ -25,6 +25,7 @@ from .decisions import recent
 from .figures import answered_by_route, by_label, figures
 from .pools import upstreams
 from .scope import Scope
+from .usage import Period, Span, query_of, totals, usage_table, with_rest
 
 _MAX_DECISIONS = 50
 
@@ -99,6 +100,35 @@ async def gather(sources: Sources, *, scope: Scope, now: float) -> dict[str, Any
         "handoffs": await _handoffs(sources),
     }
     return scope.visible(status, _tenants(sources, settings))
+
+
+async def gather_usage(sources: Sources, *, scope: Scope, span: Span, period: Period, now: float) -> dict[str, Any]:
+    """Return the usage and the budgets that an operator may see.
+
+    Returns:
+        `table`, `teams`: see `usage`; None if the store is unavailable. `budgets`: limits with the remaining amounts.
+    """
+    settings = sources.settings()
+    prices, tenants = settings.quota.prices, _tenants(sources, settings)
+    currency = prices.currency if prices else ""
+    try:
+        rows = await sources.quota.usage_between(span.first, span.last)
+        table = usage_table(rows, period=period, currency=currency, includes=scope.includes)
+    except QuotaUnavailable:
+        table = None
+    limits = await _budgets(sources, settings, now)
+    if limits is not None:
+        own = [row for row in limits if scope.is_whole_site or scope.includes(tenants.get(row["subject"]))]
+        limits = with_rest(own, tenants)
+    return {
+        "first": Period.DAY.name_of(span.first),
+        "last": Period.DAY.name_of(span.last),
+        "by": period.value,
+        "query": query_of(span, period),
+        "table": table,
+        "teams": None if table is None else totals(table, by=("tenant", "team")),
+        "budgets": limits,
+    }
 
 
 def _tenants(sources: Sources, settings: GatewaySettings) -> dict[str, str]:
