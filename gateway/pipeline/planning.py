@@ -377,7 +377,9 @@ class Planner:
                 continue
             permit = inspected.permit
             if inspected.inspection is not None:
-                permit = stricter(permit, decide(inspected.inspection, permissions))
+                alone = self._policy.of(principal.tenant, model)  # it may block obstacles where this route has no cloud
+                for each in (permissions, alone):
+                    permit = stricter(permit, decide(inspected.inspection, each))
             if permit.verdict is Verdict.BLOCK:
                 reasons.append(f"fallback-blocked:{model}")
                 continue

@@ -15,6 +15,7 @@ from ..domain.entities import EntityType
 from .base.surface import SurfaceName
 from .detection.screen import ScreenAction
 from .gateway import GatewaySettings
+from .traffic.routing import FallbackCause
 from .traffic.upstream import UpstreamKind
 
 
@@ -141,7 +142,8 @@ def _upstreams_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
                     f"expected the first {kinds[name]} under `{kinds[name]}`, got {name} under `fallbacks`", where=where
                 )
         yield from _duplicates(f"routes[{index}]", "pool and cloud", route.upstreams)
-        if route.escalate_on and len(route.upstreams) < 2:
+        others = settings.reachable(route) if FallbackCause.BAD_ANSWER in route.fallback_on else route.upstreams
+        if route.escalate_on and len(others) < 2:
             message = "expected a second pool or cloud to ask after a bad answer, got none"
             yield Problem(message, where=f"routes[{index}].escalate_on")
         for field in ("simple", "complex") if route.shadow is not None else ():

@@ -423,7 +423,8 @@ def _fallbacks(route: Route, pools: list[str], clouds: list[str], where: str) ->
 
 def _choices(route: Route, where: str) -> Iterator[Problem]:
     names = [name for name in (route.pool, route.cloud, *route.fallbacks) if name is not None]
-    if route.escalate_on and len(names) < 2:
+    has_more = bool(route.fallback_routes) and "bad-answer" in route.fallback_on
+    if route.escalate_on and len(names) < 2 and not has_more:
         yield Problem(
             "expected a second pool or cloud to ask after a bad answer, got none",
             where=f"{where}.escalate_on",

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from examples import examples
 from sovctl.gateway.domain.entities import EntityType
-from sovctl.gateway.policy.decision import Permit, Verdict, stricter
+from sovctl.gateway.domain.obstacles import Obstacle
+from sovctl.gateway.inspection.inspector import Inspection
+from sovctl.gateway.policy.decision import Permit, Verdict, decide, stricter
 from sovctl.gateway.policy.permissions import Permissions
 from sovctl.gateway.routing.demand import Demand
 from sovctl.gateway.routing.plan import Candidate, Candidates, plan_route
@@ -120,6 +122,33 @@ def test_both_policies_apply_to_an_upstream_of_a_fallback_route(
     assert both.name_languages == own.name_languages & other.name_languages
     assert both.has_cloud == (own.has_cloud and other.has_cloud)
     assert both.clouds == other.clouds
+
+
+FOUND = st.dictionaries(
+    st.tuples(st.sampled_from(EntityType), st.sampled_from(["R", "S", "T"])), st.integers(1, 3), max_size=4
+)
+
+
+@examples(400)
+@given(
+    PERMISSIONS,
+    PERMISSIONS,
+    FOUND,
+    st.frozensets(st.sampled_from(["en", "de", "und"]), max_size=2),
+    st.frozensets(st.sampled_from(Obstacle), max_size=1),
+)
+def test_no_fallback_permits_what_one_of_both_policies_forbids(
+    own: Permissions,
+    other: Permissions,
+    found: dict[tuple[EntityType, str], int],
+    languages: frozenset[str],
+    obstacles: frozenset[Obstacle],
+) -> None:
+    inspection = Inspection(found, languages, obstacles)
+    both = decide(inspection, own.restricted_by(other))
+    if both.verdict is Verdict.LEAVE:
+        assert decide(inspection, own).verdict is Verdict.LEAVE
+        assert decide(inspection, other).verdict is Verdict.LEAVE
 
 
 def test_the_stricter_decision_holds() -> None:

@@ -28,6 +28,13 @@ def settings_with(example: str, folder: Path) -> dict[str, Any]:
     for key in ("release", "tool_arguments"):  # of a route
         if key in shown:
             route[key] = shown.pop(key)
+    settings["upstreams"] += shown.pop("upstreams", [])
+    known = {each["name"]: each for each in settings["upstreams"]}
+    for each in shown.get("routes", ()):  # further pools and clouds are like those of the settings
+        for name in [each["pool"], each["cloud"], *each.get("fallbacks", [])]:
+            if name not in known:
+                known[name] = {**known["cloud" if name.startswith("cloud") else "chat"], "name": name}
+    settings["upstreams"] = [*known.values()]
     return settings | shown
 
 
