@@ -23,7 +23,7 @@ OTHER = "other"
 
 
 class UsageKey(NamedTuple):
-    """What a row counts."""
+    """Key of a row."""
 
     day: int
     """Days since 1970, UTC."""
@@ -41,7 +41,7 @@ class UsageSums(NamedTuple):
     """Sums of a row."""
 
     requests: int = 0
-    """Answers of the upstream, those that were cut off among them."""
+    """Answers of the upstream, including incomplete ones."""
     unmeasured: int = 0
     """Those of `requests` for which the upstream reported no usage."""
     prompt: int = 0
