@@ -15,7 +15,8 @@ from echo_upstream import EchoUpstream
 from surface_givens import IBAN, PROMPT, assert_clean, audited
 
 from sovctl.gateway.commands.explain import explain
-from sovctl.gateway.settings import load_settings
+from sovctl.gateway.settings import check_settings, load_settings
+from sovctl.support.errors import SpecError
 
 AUDITOR = "test-key-of-another-tenant"
 TOO_LONG = "This is about the maximum context length of a model."
@@ -185,6 +186,26 @@ def test_a_route_that_a_client_may_not_use_is_no_fallback_for_it(place: Callable
         )
     assert there.asked()["big"] == 1
     assert "fallback-not-allowed:large" in audited(there.gateway)["reasons"]
+
+
+def test_settings_under_which_a_fallback_route_would_be_less_strict_are_rejected(
+    write_config: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    settings = yaml.safe_load(write_config(tmp_path).read_text())
+    own = route(settings, "assistant")
+    own.update(fallback_routes=["careful"], media_hosts=["media.bank.example"])
+    route(settings, "careful").update(release={"identifiers": {"default": "mask"}})
+    screen = {"name": "s", "kind": "onnx", "path": "/x", "sha256": "0" * 64, "labels": {"INJECTION": 0.9}}
+    settings["detect"] = {"screens": [{**screen, "action": "allow", "routes": {"careful": "block"}}]}
+    settings["detect"]["model_packages"] = "/y"
+    with pytest.raises(SpecError) as caught:
+        check_settings(settings, tmp_path / "gateway.yaml")
+    told = " ".join(problem.message for problem in caught.value.problems)
+    for part in ("media hosts media.bank.example", "action of screen s", "same `release` as careful"):
+        assert part in told
+    own.update(fallback_routes=["assistant", "nothing"])
+    with pytest.raises(SpecError, match="2 problems"):
+        check_settings(settings, tmp_path / "gateway.yaml")
 
 
 def test_explain_shows_weights_and_fallback_routes(place: Callable[..., Place], tmp_path: Path) -> None:

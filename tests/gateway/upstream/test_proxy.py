@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -13,11 +14,15 @@ from typing import Any
 import pytest
 import uvloop
 from connect_proxy import OPENED, ConnectProxy
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from raw_server import RawServer, ok
 
 from sovctl.gateway.domain.errors import NOT_SENT, UpstreamFailed
-from sovctl.gateway.settings import Limits, UpstreamKind, UpstreamSettings
+from sovctl.gateway.settings import Limits, UpstreamKind, UpstreamSettings, VertexSettings
 from sovctl.gateway.upstream import Attempts, Upstream
+from sovctl.gateway.upstream.credentials.service_account import ServiceAccount
+from sovctl.gateway.upstream.proxy import Proxy
 from sovctl.support.errors import InputError
 
 BODY = b'{"model": "m"}'
@@ -246,6 +251,41 @@ def test_a_failed_tunnel_is_followed_by_the_next_server(pki: Any, tmp_path: Path
                     assert attempts[-1] == "u/1:200"
 
     asyncio.run(served())
+
+
+def test_tokens_of_a_service_account_are_exchanged_through_the_proxy(
+    run: Callable[[Any], Any], pki: Any, tls: ssl.SSLContext | None, tmp_path: Path
+) -> None:
+    key = rsa.generate_private_key(65537, 2048).private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file = tmp_path / "account.json"
+    file.write_text(
+        json.dumps({"type": "service_account", "client_email": "a@cloud.example", "private_key": key.decode()})
+    )
+    file.chmod(0o600)
+
+    async def exchanged() -> None:
+        answer = ok(b'{"access_token": "t", "expires_in": 3600, "token_type": "Bearer"}')
+        async with RawServer(lambda _: [answer], tls=server_tls(pki)) as server:
+            with ConnectProxy(tls) as proxy:
+                settings = VertexSettings.model_validate(
+                    {
+                        "project": "p",
+                        "location": "global",
+                        "publisher": "google",
+                        "service_account_file": file,
+                        "token_url": f"https://127.0.0.1:{server.port}/token",
+                        "token_ca_file": pki.ca_file,
+                    }
+                )
+                context = ssl.create_default_context(cafile=pki.ca_file) if tls else None
+                through = Proxy("127.0.0.1", proxy.port, context)
+                account = ServiceAccount(settings, connect_timeout_s=20, proxy=through)
+                headers = await account.headers(authority="x", target="/", body=b"")
+                assert headers == {"authorization": "Bearer t"}
+                account._server.close_idle(longer_than_s=0)
+                assert len(proxy.requests) == server.connections == 1
+
+    run(exchanged())
 
 
 @pytest.mark.parametrize(
