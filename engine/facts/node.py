@@ -7,7 +7,7 @@ absent.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sovctl.support.errors import SovctlError
@@ -49,11 +49,12 @@ class NodeFacts:
 
     Args:
         packages: installed packages by name.
-        files: {"sha256", "mode", "uid", "size", "mtime_ns", "link"} by path; keys that do not apply are absent.
+        files: {"sha256", "mode", "uid", "gid", "size", "mtime_ns", "link"} by path; keys that do not apply are absent.
         texts: contents by path; None for an absent file.
         units: existing units by name.
         ruleset: lines of `nft -s list ruleset`; None without nftables.
         sysctls: values by key.
+        answers: of the commands of resource types, by name; `answer` returns their output.
         is_container: whether the node shares the kernel of its host, which then determines kernel-wide settings.
     """
 
@@ -67,6 +68,18 @@ class NodeFacts:
     units: Mapping[str, Unit]
     ruleset: tuple[str, ...] | None
     sysctls: Mapping[str, str]
+    answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def answer(self, name: str, *, may_fail: bool = False) -> str:
+        """Return the standard output of a command that a resource type requested.
+
+        Args:
+            may_fail: accept another exit code than 0.
+
+        Raises:
+            SovctlError: the command failed, or is not in the capture.
+        """
+        return _output(self.node, self.answers, name, may_fail=may_fail)
 
     def sha256(self, path: str) -> str | None:
         """Return the SHA-256 of a file; None if it is absent."""
@@ -114,10 +127,11 @@ def _facts(capture: Mapping[str, Any]) -> NodeFacts:
         ruleset=tuple(_output(node, commands, "ruleset").splitlines()) if has_nft else None,
         # The command is absent if the platform has no settings.
         sysctls=parse_sysctl(_output(node, commands, "sysctl", may_fail=True)) if "sysctl" in commands else {},
+        answers=commands,
     )
 
 
-_FILE = {"sha256": str, "mode": str, "link": str, "uid": int, "size": int, "mtime_ns": int, "unreadable": bool}
+_FILE = {"sha256": str, "mode": str, "link": str, "uid": int, "gid": int, "size": int, "mtime_ns": int, "unreadable": bool}
 """Types of the values of a file in a capture."""
 
 

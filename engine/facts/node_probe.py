@@ -37,7 +37,8 @@ def run(argv):
 
 def describe(path):
     status = os.lstat(path)
-    entry = {"mode": format(status.st_mode & 0o7777, "04o"), "uid": status.st_uid, "size": status.st_size}
+    mode = format(status.st_mode & 0o7777, "04o")
+    entry = {"mode": mode, "uid": status.st_uid, "gid": status.st_gid, "size": status.st_size}
     if os.path.islink(path):
         entry["link"] = os.readlink(path)
     elif os.path.isfile(path):

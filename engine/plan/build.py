@@ -85,6 +85,7 @@ def _request(context: Context, node: Node) -> Request:
     settings = {"sysctl": ["sysctl", "-e", *sysctls]} if sysctls else {}
     return Request(
         commands=COMMANDS
+        | {name: list(argv) for query in queries for name, argv in query.commands.items()}
         | settings
         | {
             "units": [

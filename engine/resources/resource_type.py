@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..facts.node import NodeFacts
@@ -13,12 +13,21 @@ from .resource import Desired, State
 
 @dataclass(frozen=True)
 class Query:
-    """Facts that a resource type needs from a node: globs of files to hash, files to read, units, sysctl keys."""
+    """Facts that a resource type needs from a node.
+
+    Args:
+        hash: globs of files.
+        read: files whose text is needed.
+        units: names of systemd units; a name without a suffix is a service.
+        sysctls: keys.
+        commands: argv of read-only commands by name. `NodeFacts.answer` returns their output.
+    """
 
     hash: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     sysctls: tuple[str, ...] = ()
+    commands: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
