@@ -25,7 +25,7 @@ def apply(
     as_json: bool = typer.Option(False, "--json", help="Print the result as one JSON document."),
 ) -> None:
     """Apply the saved plan in waves. Fails if the site changed after it was made."""
-    from sovctl.engine.apply.run import Progress
+    from sovctl.engine.apply.progress import Progress
     from sovctl.engine.apply.run import apply as apply_plan
     from sovctl.engine.site.site import Site
     from sovctl.support.errors import InputError

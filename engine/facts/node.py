@@ -131,7 +131,16 @@ def _facts(capture: Mapping[str, Any]) -> NodeFacts:
     )
 
 
-_FILE = {"sha256": str, "mode": str, "link": str, "uid": int, "gid": int, "size": int, "mtime_ns": int, "unreadable": bool}
+_FILE = {
+    "sha256": str,
+    "mode": str,
+    "link": str,
+    "uid": int,
+    "gid": int,
+    "size": int,
+    "mtime_ns": int,
+    "unreadable": bool,
+}
 """Types of the values of a file in a capture."""
 
 

@@ -1,0 +1,68 @@
+"""Changes and observes nodes. `Executor` is the interface; a simulation of many nodes implements it too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from ..facts.node import NodeFacts
+from ..resources.context import Context
+from ..site.site import Site
+from . import ansible
+from .progress import Follower
+from .roles import roles_for
+
+
+class Executor(Protocol):
+    """The I/O of a wave."""
+
+    def change(self, ids: Mapping[str, Collection[str]]) -> list[ansible.Failure]:
+        """Apply changes and return the failures. A failed node does not stop the other nodes of the wave.
+
+        Args:
+            ids: of changes, by node.
+        """
+
+    def observe(self, nodes: Collection[str]) -> dict[str, NodeFacts]:
+        """Return new facts of nodes, by name."""
+
+
+class AnsibleExecutor:
+    """Runs Ansible with the roles of the planned changes, and gathers facts over ssh.
+
+    Args:
+        facts: of all nodes when the apply started; they select the orphans to remove.
+        wheel: path of the sovctl wheel for environments.
+        lock: descriptor of the site's lock.
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        context: Context,
+        facts: Mapping[str, NodeFacts],
+        *,
+        wheel: str,
+        lock: int,
+        follow: Follower,
+    ) -> None:
+        self._site, self._context, self._facts = site, context, facts
+        self._wheel, self._lock, self._follow = wheel, lock, follow
+
+    def change(self, ids: Mapping[str, Collection[str]]) -> list[ansible.Failure]:
+        """Run the roles of the changes on all nodes concurrently."""
+        roles = {
+            node: roles_for(self._site, self._context, node, set(of_node), self._facts[node], self._wheel)
+            for node, of_node in ids.items()
+        }
+        inventory = ansible.inventory(self._site.spec, self._site.folder, roles)
+        return ansible.run(
+            inventory,
+            self._site.state.root / "run",
+            lock=self._lock,
+            on_event=lambda event: self._follow(event, roles.get(event.node, {})),
+        )
+
+    def observe(self, nodes: Collection[str]) -> dict[str, NodeFacts]:
+        """Gather new facts of nodes."""
+        return self._site.observe(self._context, nodes, report=lambda _: None)
