@@ -22,9 +22,13 @@ def apply(
     state: Path | None = typer.Option(None, "--state", help="State folder; default: .sovctl next to SITE."),
     yes: bool = typer.Option(False, "--yes", "-y", help="Apply without confirmation."),
     resume: bool = typer.Option(False, "--resume", help="Continue an apply that did not finish."),
+    allow_downtime: list[str] = typer.Option(
+        [], "--allow-downtime", help="Let this pool, or `gateway`, go below its min_serving. Repeatable."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the result as one JSON document."),
 ) -> None:
     """Apply the saved plan in waves. Fails if the site changed after it was made."""
+    from sovctl.engine.apply.consent import check_consent
     from sovctl.engine.apply.progress import Progress
     from sovctl.engine.apply.run import apply as apply_plan
     from sovctl.engine.site.site import Site
@@ -35,6 +39,7 @@ def apply(
     opened = Site.open(site, state=state, touches_nodes=True)
     plan = opened.saved_plan()
     output.info(f"plan {plan.sha256[:12]} of {plan.created}: {summary(plan)}")
+    check_consent(plan, allow_downtime)
     if not yes:
         if not output.can_ask():
             raise InputError("no terminal to ask for confirmation", hint="add --yes")
@@ -49,7 +54,7 @@ def apply(
             else f"[{time.monotonic() - started:5.0f} s] {output.style(step.text, 'bold')}"
         )
 
-    outcome = apply_plan(opened, shown_sha256=plan.sha256, resume=resume, report=report)
+    outcome = apply_plan(opened, shown_sha256=plan.sha256, resume=resume, allow_downtime=allow_downtime, report=report)
     if as_json:
         output.document(
             {

@@ -11,6 +11,7 @@ from sovctl.engine.plan.file import Plan
 from sovctl.engine.resources.resource import Change, Risk
 
 from .. import output
+from .waves import route, show_waves
 
 MARKS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
 WIDEST = 34
@@ -35,6 +36,7 @@ def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> 
         if only in (None, node):
             output.line(output.style(node, "bold"))
             _show_node([change for change in plan.changes if change.node == node], details=details)
+    show_waves(plan.waves)
     output.line(summary(plan))
 
 
@@ -44,16 +46,12 @@ def summary(plan: Plan) -> str:
         return "no changes: every node matches site.yaml"
     verbs = Counter(change.verb.value for change in plan.changes)
     risks = Counter(change.risk for change in plan.changes if change.risk is not Risk.NONE)
-    minutes = max(1, round(sum(max(_minutes(plan, node) for node in wave.nodes) for wave in plan.waves)))
+    minutes = max(1, round(sum(wave.minutes for wave in plan.waves)))
     parts = [f"{verbs['create']} to create, {verbs['update']} to update, {verbs['delete']} to delete"]
     parts += [f"{count} x {risk.value}" for risk, count in sorted(risks.items())]
-    parts.append(f"waves: {' -> '.join('+'.join(wave.nodes) for wave in plan.waves)}")
+    parts.append(route(plan.waves))
     parts.append(f"about {minutes} min")
     return "; ".join(parts)
-
-
-def _minutes(plan: Plan, node: str) -> float:
-    return sum(change.minutes for change in plan.changes if change.node == node)
 
 
 def _show_node(changes: list[Change], *, details: bool) -> None:

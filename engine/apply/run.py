@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 
 from sovctl.compliance.ledger.store import Ledger
@@ -18,6 +18,7 @@ from sovctl.support.errors import PlanStale, SovctlError
 from ..plan import code_wheel
 from ..plan.build import changes
 from ..site.site import Site
+from .consent import check_consent
 from .execution import AnsibleExecutor
 from .journal import Journal
 from .outcome import Outcome, ledger_record
@@ -31,6 +32,7 @@ def apply(
     *,
     shown_sha256: str,
     resume: bool = False,
+    allow_downtime: Collection[str] = (),
     report: Report,
     note: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
@@ -38,11 +40,13 @@ def apply(
 
     Args:
         shown_sha256: digest of the plan that the operator confirmed; a different saved plan is rejected.
+        allow_downtime: services that may go below their floor, see `consent`.
         resume: continue an incomplete run with the changes that remain.
         report: called with progress.
         note: called with progress of the first observation.
 
     Raises:
+        InputError: the plan has downtime without consent.
         PlanStale, PlanTampered: the plan does not apply any more; no node was changed.
         Busy: another process holds the site's lock.
         ApplyFailed: a node failed; later waves were not started.
@@ -56,6 +60,7 @@ def apply(
                 where=str(site.state.plan_file),
                 hint="no node was changed; review the new plan: sovctl apply",
             )
+        check_consent(plan, allow_downtime)
         context = site.context()
         check_bindings(site, context, plan, resume=resume, now=started)
         facts = site.observe(context, report=note)

@@ -19,7 +19,7 @@ from sovctl.support.errors import InputError, PlanTampered
 from ..resources.resource import Change
 from .waves import Wave
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Plan:
             "facts_sha256": dict(self.facts_sha256),
             "simulated": self.simulated,
             "changes": [change.to_json() for change in self.changes],
-            "waves": [{"name": wave.name, "nodes": list(wave.nodes)} for wave in self.waves],
+            "waves": [wave.to_json() for wave in self.waves],
         }
 
     @property
@@ -106,5 +106,5 @@ def _parse(body: Mapping[str, Any]) -> Plan:
     return Plan(
         **{name: body[name] for name in names},
         changes=tuple(Change.from_json(each) for each in body["changes"]),
-        waves=tuple(Wave(each["name"], tuple(each["nodes"])) for each in body["waves"]),
+        waves=tuple(Wave.from_json(each) for each in body["waves"]),
     )

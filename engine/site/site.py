@@ -17,6 +17,7 @@ from ..plan import code_wheel
 from ..plan.build import changes, context_of, desired_on, requests
 from ..plan.file import Plan, read
 from ..plan.order import RESOURCE_TYPES
+from ..plan.serving import Serving
 from ..plan.waves import waves
 from ..resources.context import Context
 from ..validation.load import LoadedSpec, check_files, load
@@ -118,7 +119,7 @@ class Site:
             facts_sha256={name: _facts_digest(context, each) for name, each in facts.items()},
             simulated=any(each.simulated for each in facts.values()),
             changes=tuple(found),
-            waves=tuple(waves(context, found)),
+            waves=tuple(waves(context, found, Serving(context).now(facts))),
         )
 
 

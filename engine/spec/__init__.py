@@ -16,6 +16,7 @@ from pydantic import AnyHttpUrl, Field, StringConstraints
 
 from .gateway import Gateway
 from .lora import Adapter, Lora
+from .rollout import MinServing, Rollout
 from .routing import Capability
 from .types import CatalogId, Country, Day, FilePath, ModelName, Name, Port, Sized, SpecModel, words
 from .workload import Sizing, WorkloadClass
@@ -203,6 +204,9 @@ class Pool(SpecModel):
     """Nodes of the group, in the order of use. Empty: all."""
     replicas: Sized[Annotated[int, Field(ge=1, le=MAX_REPLICAS)]] = 1
     """Number of servers, distributed over the nodes. `auto`: as many as `workload` and `sizing.reserve` require."""
+    min_serving: MinServing | None = None
+    """Replicas that keep serving while nodes change: a count, or a percentage, rounded up. `0` permits downtime.
+    Default: `rollout.min_serving`."""
     tensor_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
     """GPUs that share each layer, on one node. Must divide the number of attention heads."""
     pipeline_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
@@ -309,6 +313,8 @@ class SiteSpec(SpecModel):
     """Groups of identical model servers."""
     gateway: Gateway | None = None
     """Gateway between clients and models. Default: none."""
+    rollout: Rollout = Rollout()
+    """Limits of an apply: capacity that keeps serving, tolerated failures, draining."""
     workload: list[WorkloadClass] = Field(default_factory=list)
     """Workload for which the pools are sized."""
     sizing: Sizing = Sizing()

@@ -12,6 +12,7 @@ from .detect import Detect
 from .policy import Policy
 from .release import Handoff
 from .request_fields import RequestFieldsRow
+from .rollout import MinServing
 from .routing import Capability, Limits, Route, Routing
 from .tracing import Tracing
 from .types import Country, Day, FilePath, HostName, ModelName, Name, Port, Secret, SpecModel, words
@@ -167,6 +168,9 @@ class Gateway(SpecModel):
 
     nodes: Annotated[list[Name], Field(min_length=1)]
     """Nodes that run the gateway. On a hybrid site: nodes without GPUs only."""
+    min_serving: MinServing | None = None
+    """Gateways that keep serving while nodes change: a count, or a percentage, rounded up. `0` permits downtime.
+    Default: `rollout.min_serving`. At most one gateway changes at a time."""
     port: Port = 8443
     """Port for clients; always TLS."""
     admin: Admin | None = None

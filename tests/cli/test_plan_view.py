@@ -13,7 +13,9 @@ import pytest
 from strategies import context
 
 from sovctl.cli.views.plan import show_plan, summary
+from sovctl.cli.views.waves import show_waves
 from sovctl.engine.plan.file import Plan
+from sovctl.engine.plan.serving import Server, Serving
 from sovctl.engine.plan.waves import waves
 from sovctl.engine.resources.resource import Change, Risk, Verb
 
@@ -31,7 +33,7 @@ CHANGES = (
 
 
 def plan(*changes: Change) -> Plan:
-    found = tuple(waves(context("lab"), changes))
+    found = tuple(waves(context("lab"), changes, ()))
     return Plan("lab", "2026-11-21T09:00:00Z", "0", "a", "b", {}, True, changes, found)
 
 
@@ -47,7 +49,23 @@ def test_every_change_is_a_line_in_words(capsys: pytest.CaptureFixture[str]) -> 
     assert wall.endswith("cuts connections drop")
     assert lines[5] == "n2"
     assert " ".join(lines[6].split()) == "- pool former 2 files -> (removed) stops a pool no such pool"
-    assert lines[7].startswith("1 to create, 2 to update, 1 to delete; 1 x cuts connections; 2 x stops a pool; waves: ")
+    assert lines[7] == "canary: n1; about 1 min; no server is interrupted"
+    assert lines[9].startswith("1 to create, 2 to update, 1 to delete; 1 x cuts connections; 2 x stops a pool; waves: ")
+
+
+def test_each_wave_shows_its_capacity_and_downtime_shows_the_option_for_consent(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    site = context("bank-hybrid")
+    serving = frozenset(Serving(site).nodes)
+    change = Change("dgx-1", "pool", "code", Verb.UPDATE, {"port": 1}, {"port": 2}, "port", Risk.WORKLOAD, 7)
+    show_waves(tuple(waves(site, [change], serving)))
+    assert capsys.readouterr().out.splitlines() == ["canary: dgx-1; about 7 min; code 1/2 serving (floor 1)"]
+    show_waves(tuple(waves(site, [change], serving - {Server("code", "code.1")})))
+    wave, downtime = capsys.readouterr().out.splitlines()
+    assert wave.endswith("code 0/2 serving (floor 1)")
+    assert downtime.startswith("downtime: pool code goes below min_serving in canary: code 0/2 serving (floor 1)")
+    assert downtime.endswith("sovctl apply --allow-downtime code")
 
 
 def test_a_plan_without_risks_has_no_column_for_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,6 +30,21 @@ def check_pool_references(site: SiteUnderValidation) -> Iterator[Problem]:
                 yield from unknown_name(f"node of group {pool.node_group}", name, members, f"{where}.nodes[{number}]")
 
 
+def check_min_serving(site: SiteUnderValidation) -> Iterator[Problem]:
+    limits = [
+        (f"pools[{index}]", "replicas", pool.min_serving, pool.replicas) for index, pool in enumerate(site.spec.pools)
+    ]
+    if gateway := site.spec.gateway:
+        limits.append(("gateway", "gateways", gateway.min_serving, len(gateway.nodes)))
+    for where, noun, least, total in limits:
+        if least is not None and not least.endswith("%") and int(least) > total:
+            yield Problem(
+                f"expected at most the {total} {noun}, got {least}",
+                where=f"{where}.min_serving",
+                hint="use a smaller count, or a percentage such as 50%",
+            )
+
+
 def check_shapes(site: SiteUnderValidation) -> Iterator[Problem]:
     for index, pool in enumerate(site.spec.pools):
         model = site.model_of(pool)

@@ -44,6 +44,12 @@ def check_pool_names(site: SiteUnderValidation) -> Iterator[Problem]:
     yield from duplicates("pool name", ((f"pools[{i}].name", each.name) for i, each in enumerate(site.spec.pools)))
     for index, pool in enumerate(site.spec.pools):
         where = f"pools[{index}]"
+        if pool.name == "gateway":
+            yield Problem(
+                "expected a name other than gateway, which names the gateways in plans",
+                where=f"{where}.name",
+                hint="choose another name",
+            )
         yield from duplicates("node of a pool", ((f"{where}.nodes[{i}]", each) for i, each in enumerate(pool.nodes)))
         yield from duplicates("GPU of a pool", ((f"{where}.gpus[{i}]", each) for i, each in enumerate(pool.gpus)))
 

@@ -17,6 +17,7 @@ from examples import examples
 from sovctl.compliance.signing import SigningKey
 from sovctl.engine.plan.build import changes
 from sovctl.engine.plan.file import Plan, read, write
+from sovctl.engine.plan.serving import Serving
 from sovctl.engine.plan.waves import waves
 from sovctl.support.errors import ExitCode, InputError, PlanTampered
 
@@ -35,7 +36,7 @@ def plan() -> Plan:
         facts_sha256={"n1": "cc" * 32},
         simulated=True,
         changes=tuple(made),
-        waves=tuple(waves(site, made)),
+        waves=tuple(waves(site, made, frozenset(Serving(site).nodes))),
     )
 
 
