@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..resources import clock, credential, environment, model, package, perimeter, pool, repository, service, tuning
 from ..resources.gateway import service as gateway
+from ..resources.host import administrator, hosts_file, resolver, sshd
 from ..resources.resource_type import ResourceType
 
 # Packages need the mirror. The firewall precedes secrets and services. Pools need weights, certificates and an engine.
@@ -14,6 +15,10 @@ RESOURCE_TYPES: tuple[ResourceType, ...] = (
     service.RESOURCE_TYPE,
     tuning.RESOURCE_TYPE,
     clock.RESOURCE_TYPE,
+    hosts_file.RESOURCE_TYPE,
+    resolver.RESOURCE_TYPE,
+    administrator.RESOURCE_TYPE,
+    sshd.RESOURCE_TYPE,
     perimeter.RESOURCE_TYPE,
     credential.RESOURCE_TYPE,
     environment.RESOURCE_TYPE,

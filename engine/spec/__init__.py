@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
 from .gateway import Gateway
+from .host import Host
 from .lora import Adapter, Lora
 from .rollout import MinServing, Rollout
 from .routing import Capability
@@ -303,6 +304,8 @@ class SiteSpec(SpecModel):
     """Firewall of the nodes."""
     clock: Clock
     """Time sources of the nodes."""
+    host: Host = Field(default_factory=Host)
+    """Operating system settings of the nodes."""
     node_groups: Annotated[list[NodeGroup], Field(min_length=1)]
     """Nodes, grouped by platform."""
     software: Software

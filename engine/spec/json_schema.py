@@ -127,6 +127,8 @@ def words(node: dict[str, Any], *, got: Any = None) -> str:
     if kind == "object" and node.get("properties"):
         keys = node.get("required") or list(node["properties"])
         return "keys with values: " + ", ".join(keys[:5]) + (", ..." if len(keys) > 5 else "")
+    if kind == "array" and node.get("maxItems"):
+        return f"a list of {node.get('minItems', 0)} to {node['maxItems']} items"
     if kind == "array" and node.get("minItems"):
         return "a list of at least one item"
     return _PLAIN.get(kind, "a value")

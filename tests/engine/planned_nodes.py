@@ -7,39 +7,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import planned_host
+from node_edits import OTHER_SHA256, WRITTEN_S, Change, Handle, with_file, with_text, with_unit
 from strategies import context, credential_sha256
 
-from sovctl.engine.facts.node import InstalledPackage, NodeFacts, Unit
+from sovctl.engine.facts.node import InstalledPackage, NodeFacts
 from sovctl.engine.plan.build import desired_on
 from sovctl.engine.resources.context import ROLES, render
 from sovctl.engine.resources.resource import Desired
 from sovctl.engine.spec import Node
 from sovctl.support.canonical_json import sha256_hex
 
-WRITTEN_S = 1_763_700_000
-STARTED_S = WRITTEN_S + 100
-OTHER_SHA256 = "ab" * 32
-
-Change = Callable[[NodeFacts], NodeFacts]
-
-
-@dataclass(frozen=True)
-class Handle:
-    """One observed value: where a plan must name it, and how to change it."""
-
-    kind: str
-    name: str
-    key: str
-    change: Change
-
 
 def empty(node: str) -> NodeFacts:
     """A machine with nothing on it but a firewall program without rules."""
-    return NodeFacts(node, "2026-11-21T09:00:00Z", True, False, {}, {}, {}, {}, (), {})
+    facts = NodeFacts(node, "2026-11-21T09:00:00Z", True, False, {}, {}, {}, {}, (), {})
+    return replace(facts, answers=planned_host.ANSWERS_OF_BARE_NODE)
 
 
 @cache
@@ -52,23 +39,6 @@ def planned(preset: str) -> tuple[dict[str, NodeFacts], tuple[tuple[str, Handle]
             facts[node.name] = _PUT[desired.kind](facts[node.name], desired, node)
             handles += [(node.name, each) for each in _HANDLES[desired.kind](desired)]
     return facts, tuple(handles)
-
-
-def with_file(facts: NodeFacts, path: str, sha256: str = OTHER_SHA256, **fields: Any) -> NodeFacts:
-    """The same with a file, or with some of its properties changed."""
-    new = {"mode": "0644", "uid": 0, "size": 10, "mtime_ns": WRITTEN_S * 10**9, "sha256": sha256}
-    return replace(facts, files={**facts.files, path: {**new, **fields}})
-
-
-def with_text(facts: NodeFacts, path: str, text: str) -> NodeFacts:
-    """The same with a file whose text is read."""
-    facts = with_file(facts, path, sha256_hex(text))
-    return replace(facts, texts={**facts.texts, path: text})
-
-
-def with_unit(facts: NodeFacts, name: str, active: str = "active", enabled: str = "enabled") -> NodeFacts:
-    """The same with a unit."""
-    return replace(facts, units={**facts.units, name: Unit(active, enabled, STARTED_S)})
 
 
 def _put_repository(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
@@ -150,6 +120,8 @@ CHRONY, WALL, SETTINGS = "/etc/chrony/chrony.conf", "/etc/nftables.conf", "/etc/
 UNITS, PROBE = "/etc/systemd/system", "/usr/local/lib/sovctl/probe"
 GATEWAY_UNIT = f"{UNITS}/sovctl-gateway.service"
 
+__all__ = ["Handle", "empty", "planned", "with_file", "with_text", "with_unit"]
+
 _PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "repository": _put_repository,
     "package": _put_package,
@@ -162,6 +134,7 @@ _PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "model": _put_model,
     "pool": _put_pool,
     "gateway": _put_gateway,
+    **planned_host.PUT,
 }
 
 
@@ -301,4 +274,5 @@ _HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "model": _model,
     "pool": _pool,
     "gateway": _gateway,
+    **planned_host.HANDLES,
 }

@@ -12,7 +12,7 @@ from sovctl.support.errors import Problem
 
 from ...catalog import Catalog
 from ...spec import SiteSpec
-from . import access, approvals, cloud_api, demand, detect, lora, pools, release, routes, site, vault
+from . import access, approvals, cloud_api, demand, detect, host, lora, pools, release, routes, site, vault
 from .rule import Rule, SiteUnderValidation
 
 RULES: tuple[Rule, ...] = (
@@ -38,6 +38,7 @@ RULES: tuple[Rule, ...] = (
     Rule("fallback routes are other routes with the same checks of answers and at least the same media hosts",
          ("gateway",), routes.check_fallback_routes),
     Rule("hosts are IPv4 addresses", ("clock", "artifacts"), site.check_addresses),
+    Rule("administrators are persons, each with keys of their own", ("access", "host"), host.check_administrators),
     Rule("no perimeter network is the whole internet", ("perimeter",), site.check_management),
     Rule("a gateway has networks of clients", ("gateway", "perimeter"), site.check_reachable),
     Rule("an on-prem site has neither clouds nor exceptions", ("site", "perimeter", "gateway"),

@@ -44,6 +44,14 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                     found.append((role, "limits.conf.j2", {"limits": item["limits"]}))
                 case "clock":
                     found.append((role, "chrony.conf.j2", {"servers": item["servers"]}))
+                case "resolver":
+                    values = {key: item[key] for key in ("servers", "search")}
+                    found += [(role, name, values) for name in ("resolv.conf.j2", "resolved.conf.j2")]
+                case "administrator":
+                    found += [(role, name, {"item": item}) for name in ("keys.j2", "sudoers.j2")]
+                case "sshd":
+                    values = {key: item[key] for key in ("people", "settings", "keys")}
+                    found.append((role, "sshd.conf.j2", values))
                 case "perimeter":
                     rules = {key: item[key] for key in ("inbound", "outbound")}
                     found.append((role, "nftables.conf.j2", rules))

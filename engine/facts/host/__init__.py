@@ -1,0 +1,1 @@
+"""Parsers of operating system settings: accounts, kernel, storage, audit rules."""

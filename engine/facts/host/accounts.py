@@ -1,0 +1,36 @@
+"""Parser of accounts: `name<TAB>passwd entry<TAB>groups<TAB>status of the password`, one account on each line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..unreadable import Unreadable
+
+_PASSWD_FIELDS = 7  # passwd(5)
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A local account. `groups` contains the primary group too."""
+
+    uid: int
+    shell: str
+    groups: tuple[str, ...]
+    has_password: bool
+
+
+def parse_accounts(text: str) -> dict[str, Account]:
+    """Return the existing accounts by name.
+
+    Raises:
+        Unreadable: a line has another form, or the status of the password is unknown.
+    """
+    found = {}
+    for line in text.splitlines():
+        name, *fields = line.split("\t")
+        entry = fields[0].split(":") if len(fields) == 3 else []
+        if len(entry) != _PASSWD_FIELDS or not entry[2].isdecimal() or fields[2] not in ("L", "LK", "P", "PS", "NP"):
+            raise Unreadable("name, passwd entry, groups and password status", line, where="getent passwd")
+        # shadow-utils prints L and P; the passwd of RHEL 9 prints LK and PS. NP is an empty password.
+        found[name] = Account(int(entry[2]), entry[6], tuple(fields[1].split()), fields[2] not in ("L", "LK"))
+    return found

@@ -1,0 +1,1 @@
+"""Resources of the operating system of a node: accounts, ssh, names, kernel, storage, audit, logs."""
