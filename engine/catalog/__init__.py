@@ -20,6 +20,7 @@ from .gpus import Gpu, load_gpus
 from .mig import slice_gpu, slices_of, with_mig_slices
 from .models import ModelEntry, load_models
 from .platforms import Platform, ScalableUnit, load_platforms, load_scalable_units
+from .serve_flags import ServeFlags, load_serve_flags
 
 __all__ = ["Catalog", "DriverLock", "Gpu", "ModelEntry", "Platform", "ScalableUnit", "load_catalog"]
 
@@ -37,6 +38,8 @@ class Catalog:
     """Engines whose Python dependencies are locked, such as `vllm-0.32.0`."""
     packs: frozenset[str]
     """Control frameworks that reports can assess."""
+    serve_flags: ServeFlags
+    """Flags and parsers of the locked vLLM release."""
     calibrations: tuple[ServerCalibration, ...] = ()
     """Measurements of the site on its servers; sovctl ships none."""
 
@@ -74,4 +77,5 @@ def load_catalog() -> Catalog:
         driver_locks=load_driver_locks(),
         engines=frozenset(path.stem for path in locks.glob("vllm*.txt")),
         packs=frozenset(path.stem for path in packs.glob("*.yaml") if not path.stem.endswith(".map")),
+        serve_flags=load_serve_flags(),
     )

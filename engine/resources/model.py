@@ -40,6 +40,9 @@ def folders(context: Context, node: Node) -> list[Folder]:
         pool = context.pool(replica.pool)
         model = context.model(pool.model)
         found[model.name] = Folder(model.name, model.manifest_sha256, f"weights of {model.catalog}")
+        if pool.draft_model is not None:
+            draft = context.model(pool.draft_model)
+            found[draft.name] = Folder(draft.name, draft.manifest_sha256, f"weights of {draft.catalog}, for drafts")
         for adapter in pool.adapters:
             found[adapter.name] = Folder(adapter.name, adapter.manifest_sha256, f"an adapter of {model.catalog}")
     return list(found.values())

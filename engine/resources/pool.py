@@ -1,21 +1,19 @@
 """vLLM pools: one systemd unit for each rank of a replica, with the flags of site.yaml, and a probe of the head rank.
 
-The state has one key for each flag, so that a plan names a flag that was changed on the node. Source of flags and
-defaults: vLLM 0.32.0, `vllm serve --help=all`.
+The state has one key for each flag, so that a plan names a flag that was changed on the node.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import yaml
 
 from sovctl.support.canonical_json import sha256_hex
 
 from ..facts.node import NodeFacts
-from ..placement import Rank, Replica
+from ..placement import Replica
 from ..spec import Node, Pool
 from .context import ROLES, Context, render
 from .credential import CERTIFICATES, TLS
@@ -24,34 +22,16 @@ from .model import STORE
 from .orphan import orphan
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
+from .serving.environment import environment
+from .serving.flags import SHUTDOWN_TIMEOUT_S, flags
 
 FOLDER = "/etc/sovctl/pools"
 UNITS = "/etc/systemd/system"
-NO_MEDIA_HOST = "no-media-host.invalid"
-"""Host that cannot exist (RFC 6761, 6.4). vLLM fetches from every host if its list of hosts is empty."""
 PROBE = "/usr/local/lib/sovctl/probe"
 PROBE_TEMPLATES = ("probe.json.j2", "probe.service.j2", "probe.timer.j2")
-MASTER_PORT = 29501
-"""Port of the head rank for the other ranks of its replica; the default of vLLM's --master-port."""
 DPKG_LISTS = "/var/lib/dpkg/info/nvidia-driver-cuda"
 """Prefix of the driver's `<package>.list` files. dpkg writes them when it unpacks, so a pool must start after that."""
 START_TIMEOUT_S = 900
-SHUTDOWN_TIMEOUT_S = 60
-"""Time for running requests to finish. llm-d uses 60 s, and 90 s until it kills the process."""
-
-# Keys of a pool that are also vLLM flags. Unset ones are omitted.
-SAME_NAME = (
-    "tensor_parallel_size",
-    "pipeline_parallel_size",
-    "max_model_len",
-    "max_num_seqs",
-    "max_num_queued_reqs",
-    "kv_cache_dtype",
-    "dtype",
-    "quantization",
-    "enforce_eager",
-    "enable_expert_parallel",
-)
 
 
 def instance(replica: Replica) -> str:
@@ -72,93 +52,6 @@ def probe_timer(name: str) -> str:
     return f"sovctl-probe-{name}.timer"
 
 
-def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Any]:
-    """Return the flags of `vllm serve`, in the order of its configuration file."""
-    pool = context.pool(replica.pool)
-    head = context.spec.node(replica.head)
-    chosen: dict[str, Any] = {
-        "model": f"{STORE}/{pool.model}",
-        "served-model-name": pool.model,
-        "host": str(context.spec.node(rank.node).address),
-        "port": replica.port,
-    }
-    for name in SAME_NAME:
-        value = getattr(pool, name)
-        if value is not None and value is not False:
-            chosen[name.replace("_", "-")] = value
-    if pool.kv_cache_memory_bytes is not None:
-        chosen["kv-cache-memory-bytes"] = pool.kv_cache_memory_bytes
-    else:
-        chosen["gpu-memory-utilization"] = pool.gpu_memory_utilization
-    if pool.data_parallel_size > 1:
-        chosen["data-parallel-size"] = pool.data_parallel_size
-    if pool.lora is not None:
-        chosen |= {
-            "enable-lora": True,
-            "max-loras": pool.lora.max_loras,
-            "max-lora-rank": pool.lora.max_lora_rank,
-            "lora-modules": [f"{each.name}={STORE}/{each.name}" for each in pool.lora.adapters],
-        }
-        if pool.lora.max_cpu_loras is not None:
-            chosen["max-cpu-loras"] = pool.lora.max_cpu_loras
-    if len(replica.ranks) > 1:
-        chosen |= {
-            "nnodes": len(replica.ranks),
-            "node-rank": rank.node_rank,
-            "master-addr": str(head.address),
-            "master-port": _master_port(context, replica),
-        }
-        if rank.node_rank > 0:
-            chosen["headless"] = True
-    return chosen | {
-        "ssl-certfile": f"{TLS}/node.pem",
-        "ssl-keyfile": f"{TLS}/node.key",
-        "ssl-ca-certs": f"{TLS}/ca.pem",
-        "ssl-cert-reqs": 2,  # a client certificate is required; ssl.CERT_REQUIRED
-        "allowed-media-domains": _media_hosts(context, pool) or [NO_MEDIA_HOST],
-        "disable-uvicorn-access-log": True,
-        "disable-fastapi-docs": True,
-        "shutdown-timeout": SHUTDOWN_TIMEOUT_S,
-    }
-
-
-def _media_hosts(context: Context, pool: Pool) -> list[str]:
-    """Return the hosts from which routes let a pool fetch media, sorted by name."""
-    if context.spec.gateway is None:
-        return []
-    names = {pool.name, *(adapter.name for adapter in pool.adapters)}
-    routes = [route for route in context.spec.gateway.routes if names.intersection((route.pool, *route.fallbacks))]
-    return sorted({host for route in routes for host in route.media_hosts})
-
-
-def _master_port(context: Context, replica: Replica) -> int:
-    """Return a port that no other multi-node replica with the same head node uses, also of another pool."""
-    same_head = [each for each in context.replicas if len(each.ranks) > 1 and each.head == replica.head]
-    return MASTER_PORT + same_head.index(replica)
-
-
-def environment(context: Context, rank: Rank) -> dict[str, str]:
-    """Return the environment of the server: offline mode, and the GPUs assigned to the rank."""
-    address = str(context.spec.node(rank.node).address)
-    chosen = {
-        "HF_HUB_OFFLINE": "1",
-        "TRANSFORMERS_OFFLINE": "1",
-        "VLLM_NO_USAGE_STATS": "1",
-        "VLLM_MEDIA_URL_ALLOW_REDIRECTS": "0",  # a redirect could name a host outside allowed-media-domains
-        "DO_NOT_TRACK": "1",
-        "VLLM_HOST_IP": address,  # if unset, vLLM looks up the route to 8.8.8.8
-        "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "120",  # longer than the gateway keeps idle connections
-    }
-    if context.spec.software.engine == "vllm-cpu":
-        # One core per rank, because automatic binding fails an assertion on a machine with one NUMA node.
-        chosen["VLLM_CPU_OMP_THREADS_BIND"] = "|".join(str(index) for index in range(len(rank.gpus)))
-        chosen["OMP_NUM_THREADS"] = "1"
-        chosen["TORCH_COMPILE_DISABLE"] = "1"  # nodes have no compiler
-    else:
-        chosen["CUDA_VISIBLE_DEVICES"] = ",".join(str(gpu) for gpu in rank.gpus)
-    return chosen
-
-
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     # Orphans first, because they may occupy the port or the GPUs of a new replica.
     yield from _orphans(facts, {instance(replica) for replica in context.replicas_on(node)})
@@ -173,6 +66,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             "is_head": rank.node_rank == 0,
             "url": f"https://{context.spec.node(replica.head).address}:{replica.port}/v1",
             "model": pool.model,
+            "weights": _weights(pool),
             "start_timeout_s": START_TIMEOUT_S,
             "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
         }
@@ -212,8 +106,7 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     except yaml.YAMLError:
         written = {}
     observed = dict(written) if isinstance(written, dict) else {}
-    loaded = [config_file, unit_file, stamp(ENGINE), _verified(desired.variables["model"])]
-    loaded += [_verified(name.partition("=")[0]) for name in desired.variables["flags"].get("lora-modules", ())]
+    loaded = [config_file, unit_file, stamp(ENGINE), *map(_verified, desired.variables["weights"])]
     loaded += [credential.path for credential in CERTIFICATES]
     loaded += [path for path in facts.files if path.startswith(DPKG_LISTS)]
     changed_s = max(facts.modified_s(path) for path in loaded)
@@ -248,7 +141,8 @@ def _joint_sha256(each: Iterable[str | None]) -> str:
 
 
 def _weights(pool: Pool) -> list[str]:
-    return [pool.model, *(adapter.name for adapter in pool.adapters)]
+    drafts = [pool.draft_model] if pool.draft_model else []
+    return [pool.model, *drafts, *(adapter.name for adapter in pool.adapters)]
 
 
 def _verified(name: str) -> str:

@@ -19,6 +19,15 @@ from .host import Host
 from .lora import Adapter, Lora
 from .rollout import MinServing, Rollout
 from .routing import Capability
+from .serving import section
+from .serving.api_server import ApiServer, Pooling, Reasoning, StructuredOutputs, Tools
+from .serving.cache import Cache, Offload
+from .serving.checkpoint import Checkpoint, Loading
+from .serving.kernels import Compilation, Kernels
+from .serving.multimodal import Multimodal
+from .serving.observability import Observability
+from .serving.parallel import Parallel
+from .serving.scheduler import Scheduler, Speculative
 from .types import CatalogId, Country, Day, FilePath, ModelName, Name, Port, Sized, SpecModel, words
 from .workload import Sizing, WorkloadClass
 
@@ -193,7 +202,8 @@ MAX_REPLICAS = 1024  # per pool: a SuperPOD of 128 nodes, 8 replicas on each
 
 
 class Pool(SpecModel):
-    """Identical vLLM servers (replicas) under one name. Parameters with vLLM's names are passed to vLLM unchanged."""
+    """Identical vLLM servers (replicas) under one name. A field with the name of a flag of `vllm serve` is that flag.
+    Sections contain the flags of one topic; an unset field of a section has vLLM's default."""
 
     name: Name
     """Name that routes refer to."""
@@ -251,6 +261,43 @@ class Pool(SpecModel):
     """Features beyond text that the gateway may request from the pool. Default: all."""
     lora: Lora | None = None
     """LoRA adapters, selected per request. Default: none."""
+    tools: Tools = Field(default_factory=Tools)
+    """Tool calls in answers."""
+    reasoning: Reasoning = Field(default_factory=Reasoning)
+    """Separation of reasoning from the answer."""
+    structured_outputs_config: StructuredOutputs = Field(default_factory=StructuredOutputs)
+    """Grammars that constrain answers."""
+    speculative_config: Speculative | None = None
+    """Speculative decoding. Default: none."""
+    scheduler: Scheduler = Field(default_factory=Scheduler)
+    """Batches, queues and chunked prefill."""
+    cache: Cache = Field(default_factory=Cache)
+    """Blocks of the KV cache, prefix caching and offloading."""
+    offload: Offload = Field(default_factory=Offload)
+    """Weights in main memory."""
+    parallel: Parallel = Field(default_factory=Parallel)
+    """Context and expert parallelism, communication, and binding to processors."""
+    checkpoint: Checkpoint = Field(default_factory=Checkpoint)
+    """Interpretation of the model's files, and sampling defaults."""
+    loading: Loading = Field(default_factory=Loading)
+    """Loading of the weights when the server starts."""
+    multimodal: Multimodal = Field(default_factory=Multimodal)
+    """Limits, preprocessing and encoders of media."""
+    pooling: Pooling = Field(default_factory=Pooling)
+    """Embedding, classification and reranking models."""
+    kernels: Kernels = Field(default_factory=Kernels)
+    """Implementations of layers."""
+    compilation: Compilation = Field(default_factory=Compilation)
+    """Compilation and CUDA graphs."""
+    api_server: ApiServer = Field(default_factory=ApiServer)
+    """Processes, chat templates and answers of the API server."""
+    observability: Observability = Field(default_factory=Observability)
+    """Statistics, metrics and the level of the log."""
+
+    def sections(self) -> list[section.ServeSection]:
+        """Return the sections with flags, in the order of the fields."""
+        values = (getattr(self, name) for name in type(self).model_fields)
+        return [value for value in values if isinstance(value, section.ServeSection)]
 
     @property
     def gpus_per_stage(self) -> int:
@@ -273,6 +320,11 @@ class Pool(SpecModel):
     def adapters(self) -> list[Adapter]:
         """LoRA adapters; empty without `lora`."""
         return [] if self.lora is None else self.lora.adapters
+
+    @property
+    def draft_model(self) -> str | None:
+        """Name of the model that proposes tokens; None without one."""
+        return self.speculative_config.model if self.speculative_config else None
 
 
 class Compliance(SpecModel):

@@ -48,7 +48,7 @@ def _add_made_defaults(definition: dict[str, Any], model: type[SpecModel]) -> No
     for field_name, field in model.model_fields.items():
         if field.default_factory is not None:
             default = field.get_default(call_default_factory=True)
-            definition["properties"][field_name]["default"] = to_jsonable_python(default)
+            definition["properties"][field_name]["default"] = to_jsonable_python(default, exclude_none=True)
 
 
 def _without_titles(node: Any) -> Any:

@@ -11,10 +11,11 @@ Names and defaults are those of vLLM 0.32.0 (config/lora.py).
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
+from .serving.section import ServeSection
 from .types import Name, SpecModel, words
 
 
@@ -29,7 +30,7 @@ class Adapter(SpecModel):
     """SHA-256 of the adapter's MANIFEST (lines of `sha256  path`, sorted by path)."""
 
 
-class Lora(SpecModel):
+class Lora(ServeSection):
     """Adapters, and the number of adapters in GPU memory."""
 
     adapters: Annotated[list[Adapter], Field(min_length=1, max_length=256)]
@@ -40,3 +41,21 @@ class Lora(SpecModel):
     """Maximum rank of an adapter; memory is reserved for this rank."""
     max_cpu_loras: Annotated[int, Field(ge=1, le=256)] | None = None
     """Adapters in the node's main memory. Default: `max_loras`."""
+    lora_dtype: Literal["auto", "bfloat16", "float16"] | None = None
+    """Data type of adapters. Default: the model's."""
+    fully_sharded_loras: bool | None = None
+    """Whether tensor parallelism divides both matrices of an adapter."""
+    lora_target_modules: Annotated[list[str], Field(max_length=256)] | None = None
+    """Names of modules that adapters change. Default: all that vLLM supports."""
+    enable_tower_connector_lora: bool | None = None
+    """Whether adapters also change the encoder of a multimodal model."""
+    specialize_active_lora: bool | None = None
+    """Whether kernels are compiled for each number of active adapters."""
+    enable_mixed_moe_lora_format: bool | None = None
+    """Whether adapters of experts may have different formats."""
+    enable_moe_shared_loras: bool | None = None
+    """Whether experts share an adapter."""
+    max_lora_cls_labels: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Maximum labels of a classifier's adapter."""
+
+    not_flags: ClassVar[frozenset[str]] = frozenset({"adapters"})

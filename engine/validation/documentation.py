@@ -108,7 +108,7 @@ def _type(node: dict[str, Any]) -> str:
         return f"list of {'mappings' if items.get('properties') else _kind(items)}{least}"
     if node.get("properties"):
         return "mapping"
-    if node.get("type") == "object":
+    if node.get("type") == "object" and "x-kind" not in node:
         values = schema.resolved(schema.values(node))
         keys = node.get("propertyNames") or {"x-kind": "name"}
         return f"mapping of {_kind(keys)} to {_type(values)}"

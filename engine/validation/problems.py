@@ -19,6 +19,7 @@ from ..spec import SiteSpec
 from ..spec import json_schema as schema
 from ..spec.types import Secret
 from ..spec.units import in_unit
+from .serve_flags import flag_problem
 
 LONGEST_ECHO = 40  # characters; longer values are not repeated in messages
 
@@ -121,6 +122,8 @@ def _unknown_key(loc: Sequence[str | int], where: str, got: Any) -> Problem:
         return Problem(
             f"expected no secret in site.yaml, got one as `{key}` (not shown)", where=where, hint=_SECRET_HINT
         )
+    if (of_flag := flag_problem(loc, where)) is not None:
+        return of_flag
     known = list(schema.node_at(loc[:-1]).get("properties", {}))
     near = nearest(key, known)
     if near:

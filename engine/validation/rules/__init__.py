@@ -12,7 +12,7 @@ from sovctl.support.errors import Problem
 
 from ...catalog import Catalog
 from ...spec import SiteSpec
-from . import access, approvals, cloud_api, demand, detect, host, lora, pools, release, routes, site, vault
+from . import access, approvals, cloud_api, demand, detect, host, lora, pools, release, routes, serving, site, vault
 from .rule import Rule, SiteUnderValidation
 
 RULES: tuple[Rule, ...] = (
@@ -90,6 +90,12 @@ RULES: tuple[Rule, ...] = (
          lora.check_adapters),
     Rule("`max_loras` is at most the number of adapters, and `max_cpu_loras` at least `max_loras`", ("pools",),
          lora.check_lora, is_of_items=True),
+    Rule("parsers are vLLM's and of chat models, and automatic tool choice has one", ("pools", "models"),
+         serving.check_parsers, is_of_items=True),
+    Rule("flags of `vllm serve` in a pool do not contradict each other", ("pools",), serving.check_conflicts,
+         is_of_items=True, is_of_numbers=True),
+    Rule("speculative decoding names a draft model exactly if its method needs one", ("pools", "models"),
+         serving.check_drafts, is_of_items=True),
     Rule("a licence with conditions has an approver and a reason", ("models",),
          approvals.check_licences, is_of_items=True),
     Rule("a model has an approver and a reason for languages of its workload that its vendor does not list",

@@ -3,60 +3,42 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import pytest
 import yaml
 from strategies import PRESETS, context
 
+from sovctl.engine.catalog.serve_flags import load_serve_flags
 from sovctl.engine.placement import Rank, Replica
-from sovctl.engine.resources.context import render
-from sovctl.engine.resources.pool import environment, flags, instance
+from sovctl.engine.resources.context import Context, render
+from sovctl.engine.resources.model import folders
+from sovctl.engine.resources.pool import instance
+from sovctl.engine.resources.serving.environment import environment
+from sovctl.engine.resources.serving.flags import flags
+from sovctl.engine.spec import Pool
 from sovctl.engine.spec.lora import Adapter, Lora
+from sovctl.engine.spec.serving.api_server import Tools
+from sovctl.engine.spec.serving.scheduler import Speculative
+from sovctl.engine.spec.serving.section import ServeSection
+from sovctl.engine.spec.serving.withheld import REFUSED
 
 ADAPTERS = Lora(adapters=[Adapter(name="letters", manifest_sha256="ab" * 32)], max_cpu_loras=2)
-# Flags of vLLM 0.32.0 that we use, from `vllm serve --help=all` of that release (2026-11).
-RECORDED = frozenset(
-    [
-        "model",
-        "served-model-name",
-        "host",
-        "port",
-        "tensor-parallel-size",
-        "pipeline-parallel-size",
-        "max-model-len",
-        "max-num-seqs",
-        "max-num-queued-reqs",
-        "kv-cache-dtype",
-        "dtype",
-        "quantization",
-        "enforce-eager",
-        "data-parallel-size",
-        "enable-expert-parallel",
-        "enable-lora",
-        "lora-modules",
-        "max-cpu-loras",
-        "max-lora-rank",
-        "max-loras",
-        "kv-cache-memory-bytes",
-        "gpu-memory-utilization",
-        "nnodes",
-        "node-rank",
-        "master-addr",
-        "master-port",
-        "headless",
-        "ssl-certfile",
-        "ssl-keyfile",
-        "ssl-ca-certs",
-        "ssl-cert-reqs",
-        "allowed-media-domains",
-        "disable-uvicorn-access-log",
-        "disable-fastapi-docs",
-        "shutdown-timeout",
-    ]
-)
+# Options that vLLM checks while it reads the flags.
+OWN_SAMPLES: dict[str, dict[str, Any]] = {
+    "StructuredOutputs": {"backend": "guidance"},
+    "Multimodal": {"limit_mm_per_prompt": {"image": 2}},
+    "Observability": {
+        "show_hidden_metrics_for_version": "0.31",
+        "custom_histogram_buckets": {"request_latency": [1.0]},
+    },
+    "Pooling": {"pooler_config": {"pooling_type": "MEAN"}},
+}
 # Flags that 0.32.0 no longer has: a start with one of them fails.
 GONE = frozenset(
     [
@@ -74,18 +56,9 @@ GONE = frozenset(
         "disable-frontend-multiprocessing",
     ]
 )
-# Flags with which vLLM takes paths, tensors, templates and code from a request (0.32.0, `--help=all`, 2026-11).
-OPEN = frozenset(
-    [
-        "allowed-local-media-path",
-        "interleave-mm-strings",
-        "trust-request-chat-template",
-        "enable-prompt-embeds",
-        "enable-mm-embeds",
-        "trust-remote-code",
-        "tool-server",
-    ]
-)
+
+
+needs_vllm = pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed here")
 
 
 def ranks() -> list[tuple[str, Replica, Rank]]:
@@ -95,13 +68,7 @@ def ranks() -> list[tuple[str, Replica, Rank]]:
 
 
 def known_flags() -> frozenset[str]:
-    if importlib.util.find_spec("vllm") is None:
-        return RECORDED
-    from vllm.entrypoints.launchers.cli_args import make_arg_parser
-    from vllm.utils.argparse_utils import FlexibleArgumentParser
-
-    parser = make_arg_parser(FlexibleArgumentParser())
-    return frozenset(option.removeprefix("--") for action in parser._actions for option in action.option_strings)
+    return frozenset(load_serve_flags().flags)
 
 
 def test_every_flag_of_every_replica_is_one_that_vllm_has() -> None:
@@ -127,7 +94,45 @@ def test_flags_of_pools_with_more_than_a_preset_has_are_ones_that_vllm_has_and_g
     assert yaml.safe_load(render("pool", "pool.yaml.j2", item=item)) == chosen
 
 
-@pytest.mark.skipif(importlib.util.find_spec("vllm") is None, reason="vLLM is not installed here")
+def sample(annotation: Any) -> Any:
+    """A value of a field: the last of its choices, the least number, or one item."""
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)[-1]
+    if get_origin(annotation) is Annotated:
+        kind, *about = get_args(annotation)
+        if sample(kind) != 1 or isinstance(sample(kind), bool):
+            return sample(kind)
+        bounds = [part for each in about for part in (each, *getattr(each, "metadata", ()))]
+        return next((each.ge for each in bounds if getattr(each, "ge", None)), 1)
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
+        return sample(next(each for each in get_args(annotation) if each is not type(None)))
+    if get_origin(annotation) is list:
+        return [sample(get_args(annotation)[0])]
+    return {bool: True, int: 1, float: 0.5, str: "1"}.get(annotation, {})
+
+
+SECTIONS = [
+    *(each.default_factory for each in Pool.model_fields.values() if isinstance(each.default_factory, type)),
+]
+
+
+@needs_vllm
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("section", [each for each in SECTIONS if issubclass(each, ServeSection)])
+def test_vllms_own_parser_takes_every_field_of_a_section(section: type[ServeSection], tmp_path: Path) -> None:
+    from vllm.entrypoints.launchers.cli_args import make_arg_parser
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    values = {name: sample(field.rebuild_annotation()) for name, field in section.model_fields.items()}
+    chosen = section.model_validate(values | OWN_SAMPLES.get(section.__name__, {})).flags()
+    file = tmp_path / "pool.yaml"
+    file.write_text(render("pool", "pool.yaml.j2", item={"name": "chat", "flags": {"model": "m", **chosen}}))
+    read = make_arg_parser(FlexibleArgumentParser()).parse_args(["--config", str(file)])
+    assert {name.replace("-", "_") for name in chosen} <= set(vars(read))
+
+
+@needs_vllm
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("more", [{}, {"lora": ADAPTERS}, {"data_parallel_size": 4, "enable_expert_parallel": True}])
 def test_vllms_own_parser_takes_the_file_of_every_rank(preset: str, more: dict[str, object], tmp_path: Path) -> None:
@@ -181,7 +186,7 @@ def test_pools_fetch_media_only_from_hosts_of_their_routes() -> None:
             for rank in replica.ranks:
                 chosen = flags(site, replica, rank)
                 assert chosen["allowed-media-domains"] == ["no-media-host.invalid"]
-                assert not OPEN & set(chosen)
+                assert not REFUSED.keys() & set(chosen)
                 assert environment(site, rank)["VLLM_MEDIA_URL_ALLOW_REDIRECTS"] == "0"
                 expected = sorted(hosts) if replica.pool == first.pool else ["no-media-host.invalid"]
                 assert flags(opened, replica, rank)["allowed-media-domains"] == expected
@@ -232,3 +237,45 @@ def test_tensor_and_pipeline_sizes_are_the_gpus_of_all_ranks(preset: str) -> Non
         pool = context(preset).pool(replica.pool)
         given = sum(len(rank.gpus) for rank in replica.ranks)
         assert given == pool.tensor_parallel_size * pool.pipeline_parallel_size
+
+
+def test_parsers_of_the_catalogue_switch_on_tool_calls_and_reasoning() -> None:
+    site = context("superpod-b200")
+    by_pool = {each.pool: flags(site, each, each.ranks[0]) for each in site.replicas}
+    assert by_pool["chat"]["tool-call-parser"] == "openai"
+    assert by_pool["chat"]["reasoning-parser"] == "openai_gptoss"
+    assert by_pool["reasoning"]["reasoning-parser"] == "deepseek_r1"
+    assert {name for name, chosen in by_pool.items() if chosen.get("enable-auto-tool-choice")} == set(by_pool) - {
+        "embeddings"
+    }
+    assert "tool-call-parser" not in by_pool["embeddings"]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "expected"),
+    [
+        ({}, ("hermes", True)),
+        ({"tool_call_parser": "xlam"}, ("xlam", True)),
+        ({"enable_auto_tool_choice": False}, ("hermes", None)),
+        ({"tool_call_parser": "none"}, (None, None)),
+    ],
+)
+def test_a_pool_overrides_the_parser_of_the_catalogue(chosen: dict[str, object], expected: tuple[object, ...]) -> None:
+    site = with_pools("lab", {"tools": Tools.model_validate(chosen)})
+    found = flags(site, site.replicas[0], site.replicas[0].ranks[0])
+    assert (found.get("tool-call-parser"), found.get("enable-auto-tool-choice")) == expected
+
+
+def test_draft_weights_are_on_the_nodes_and_in_the_flags() -> None:
+    draft = Speculative.model_validate({"method": "eagle3", "num_speculative_tokens": 3, "model": "qwen-32b"})
+    site = with_pools("bank-hybrid", {"speculative_config": draft})
+    rank = site.replicas[0].ranks[0]
+    chosen = json.loads(str(flags(site, site.replicas[0], rank)["speculative-config"]))
+    assert chosen == {"method": "eagle3", "model": "/srv/sovctl/models/qwen-32b", "num_speculative_tokens": 3}
+    assert "qwen-32b" in {folder.name for folder in folders(site, site.spec.node(rank.node))}
+
+
+def with_pools(preset: str, more: dict[str, object]) -> Context:
+    site = context(preset)
+    pools = [pool.model_copy(update=more) for pool in site.spec.pools]
+    return replace(site, spec=site.spec.model_copy(update={"pools": pools}))

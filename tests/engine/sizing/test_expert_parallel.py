@@ -15,7 +15,7 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.models import load_models
 from sovctl.engine.placement import assign_gpus
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.resources.pool import flags
+from sovctl.engine.resources.serving.flags import flags
 from sovctl.engine.sizing.explain.pool import explain
 from sovctl.engine.sizing.memory.weights import Precision, Weights
 from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool

@@ -17,7 +17,7 @@ from examples import examples
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.resources.pool import flags
+from sovctl.engine.resources.serving.flags import flags
 from sovctl.engine.sizing.explain.pool import explain
 from sovctl.engine.sizing.explain.step import Step, seconds
 from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....resources import pool as pool_resource
+from ....resources.serving.flags import flags
 from ....spec import Node
 from ...model.check import Expectation
 from ...model.check_context import CheckContext
@@ -40,7 +41,7 @@ def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
             subject=name,
             unit=f"{pool_resource.unit_name(replica)}.service",
             config=f"{pool_resource.FOLDER}/{name}.yaml",
-            flags=pool_resource.flags(context, replica, rank),
+            flags=flags(context, replica, rank),
             address=str(context.spec.node(replica.ranks[0].node).address),
             port=replica.port,
         )

