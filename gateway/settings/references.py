@@ -6,7 +6,7 @@ problems(settings)     # each with its path; [] for valid settings
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from sovctl.support.errors import Problem
 from sovctl.support.suggestions import nearest
@@ -94,14 +94,7 @@ def _llm_review(settings: GatewaySettings) -> Iterator[Problem]:
 def _routes_of_screens(settings: GatewaySettings) -> Iterator[Problem]:
     models = [route.model for route in settings.routes]
     for index, screen in enumerate(settings.detect.screens):
-        for name in screen.routes:
-            if name not in models:
-                near = nearest(name, models)
-                yield Problem(
-                    f"expected one of {', '.join(models)}, got {name}",
-                    where=f"detect.screens[{index}].routes",
-                    hint=f"did you mean {near}?" if near else "",
-                )
+        yield from _unknown_names(screen.routes, models, where=f"detect.screens[{index}].routes")
 
 
 def _name_languages(settings: GatewaySettings) -> Iterator[Problem]:
@@ -112,6 +105,18 @@ def _name_languages(settings: GatewaySettings) -> Iterator[Problem]:
             " requests in other languages stay on-prem",
             where="policy.name_languages",
         )
+
+
+def _unknown_names(names: Iterable[str], known: Sequence[str], *, where: str) -> Iterator[Problem]:
+    for name in names:
+        if name not in known:
+            yield _unknown_name(name, known, where=where, expected=f"one of {', '.join(known)}")
+
+
+def _unknown_name(name: str, known: Sequence[str], *, where: str, expected: str) -> Problem:
+    """Return the problem of a name that does not exist; its hint is the most similar known name."""
+    near = nearest(name, known)
+    return Problem(f"expected {expected}, got {name}", where=where, hint=f"did you mean {near}?" if near else "")
 
 
 def _duplicates(where: str, field: str, names: Iterable[str]) -> Iterator[Problem]:
@@ -174,12 +179,7 @@ def _fallback_routes(settings: GatewaySettings) -> Iterator[Problem]:
             where, fallback = f"routes[{index}].fallback_routes[{number}]", settings.route(model)
             if fallback is None or fallback is route:
                 others = [each.model for each in settings.routes if each is not route]
-                near = nearest(model, others)
-                yield Problem(
-                    f"expected the model of another route, got {model}",
-                    where=where,
-                    hint=f"did you mean {near}?" if near else "",
-                )
+                yield _unknown_name(model, others, where=where, expected="the model of another route")
                 continue
             if more := sorted(set(route.media_hosts) - set(fallback.media_hosts)):
                 message = f"expected a route that also allows the media hosts {', '.join(more)}, got {model}"
@@ -206,14 +206,7 @@ def _fallback_routes(settings: GatewaySettings) -> Iterator[Problem]:
 def _upstreams_of_request_fields(settings: GatewaySettings) -> Iterator[Problem]:
     known = [upstream.name for upstream in settings.upstreams]
     for index, row in enumerate(settings.request_fields):
-        for name in row.upstreams:
-            if name not in known:
-                near = nearest(name, known)
-                yield Problem(
-                    f"unknown upstream {name}",
-                    where=f"request_fields[{index}].upstreams",
-                    hint=f"did you mean {near}?" if near else "",
-                )
+        yield from _unknown_names(row.upstreams, known, where=f"request_fields[{index}].upstreams")
 
 
 def _jurisdictions(settings: GatewaySettings) -> Iterator[Problem]:
@@ -253,11 +246,4 @@ def _routes_of_rules_and_callers(settings: GatewaySettings) -> Iterator[Problem]
             for number, each in enumerate(issuer.grants)
         ]
     for where, names in named:
-        for name in names:
-            if name not in models:
-                near = nearest(name, models)
-                yield Problem(
-                    f"expected one of {', '.join(models)}, got {name}",
-                    where=f"{where}.routes",
-                    hint=f"did you mean {near}?" if near else "",
-                )
+        yield from _unknown_names(names, models, where=f"{where}.routes")

@@ -92,7 +92,7 @@ def test_requested_answer_shape_passes_through_every_gateway() -> None:
 
 def test_unmeasured_figure_counts_as_missed_target() -> None:
     empty = bars.judge({"rows": [], "round_trip": {}})
-    assert len(empty) == 12
+    assert len(empty) == 8
     assert not any(bar.holds for bar in empty)
 
 
@@ -109,15 +109,13 @@ def test_figures_are_scaled_to_the_reference_machine() -> None:
         }
 
     others = [row("asgi-json", "2k3", 0.291), row("shield", "2k3", 11.8), row("litellm", "2k3", 25.9)]
-    rows = [*others, row("sovctl", "2k3", 1.5), row("sovctl", "wso2", 2.0, workers=2)]
+    rows = [*others, row("sovctl", "2k3", 1.5), row("sovctl", "20k30", 6)]
     judged = {bar.name: bar for bar in bars.judge({"rows": rows, "round_trip": {}})}
-    slow = judged["CPU ms per request, 2 KB/3"]
-    assert slow.there == pytest.approx(0.75)
+    slow = judged["CPU ms per request, 20 KB/30"]
+    assert slow.there == pytest.approx(3)
     assert not slow.holds, "what holds is what was measured"
-    name = "requests/s on 2 CPUs shared with upstream and clients, 1 KiB in, 10 KiB out"
-    assert judged[name].there == pytest.approx(2000)
     assert {bar.there for name, bar in judged.items() if name.startswith("times")} == {None}
-    assert bars.judge({"rows": rows[:1] + rows[3:], "round_trip": {}})[2].there == pytest.approx(0.5), "one who says so"
+    assert bars.judge({"rows": rows[:1] + rows[3:], "round_trip": {}})[2].there == pytest.approx(2), "one who says so"
 
 
 def test_wake_up_latency_is_positive_and_keeps_core_affinity() -> None:

@@ -43,11 +43,9 @@ RULES: tuple[Rule, ...] = (
     Rule("a gateway has networks of clients", ("gateway", "perimeter"), site.check_reachable),
     Rule("an on-prem site has neither clouds nor exceptions", ("site", "perimeter", "gateway"),
          site.check_stays_on_prem),
-    Rule("a cloud is reached by https, through a named exception of the same address and port, or of its proxy's",
-         ("gateway", "perimeter"), site.check_clouds),
+    Rule("a cloud and its token endpoint are reached by https, through a named exception of the same address and port,"
+         " or of its proxy's", ("gateway", "perimeter"), site.check_clouds),
     Rule("a cloud's surfaces, sections and credentials fit its `api`", ("gateway",), cloud_api.check_cloud_apis),
-    Rule("a token endpoint is reached by https, through a named exception", ("gateway", "perimeter"),
-         site.check_token_urls),
     Rule("no exception has expired", ("perimeter",), site.check_expiry),
     Rule("with clouds, the gateway has a machine without GPUs", ("gateway", "node_groups"), site.check_gateway_apart),
     Rule("a secret is a file or an environment variable, and no two clients share one", ("gateway",),

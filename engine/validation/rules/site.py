@@ -209,50 +209,41 @@ def check_stays_on_prem(site: SiteUnderValidation) -> Iterator[Problem]:
         )
 
 
-def check_token_urls(site: SiteUnderValidation) -> Iterator[Problem]:
-    """Check the token endpoints of clouds, which the gateway reaches as it reaches the clouds."""
-    gateway = site.spec.gateway
-    exceptions = {(str(each.address), each.port) for each in site.spec.perimeter.exceptions}
-    for index, cloud in enumerate(gateway.clouds if gateway else []):
-        if cloud.vertex is None:
-            continue
-        where, url = f"gateway.clouds[{index}].vertex.token_url", cloud.vertex.token_url
-        if url.scheme != "https":
-            yield Problem(f"expected https, got {url.scheme}", where=where, hint="use TLS, because tokens are secrets")
-        if cloud.proxy is not None:
-            continue
-        unusual = list(_no_address(url.host or "", where))
-        yield from unusual
-        if not unusual and (url.host, url.port) not in exceptions:
-            yield Problem(
-                f"expected a perimeter exception for {_host_port(url)}, got none",
-                where=where,
-                hint="add it under perimeter.exceptions with reason, approver and expiry date",
-            )
-
-
 def check_clouds(site: SiteUnderValidation) -> Iterator[Problem]:
-    gateway = site.spec.gateway
-    exceptions = {(str(each.address), each.port) for each in site.spec.perimeter.exceptions}
-    for index, cloud in enumerate(gateway.clouds if gateway else []):
+    """Check the addresses of clouds, of their proxies, and of their token endpoints."""
+    for index, cloud in enumerate(site.spec.gateway.clouds if site.spec.gateway else []):
         where, url = f"gateway.clouds[{index}].base_url", cloud.base_url
         if url.scheme != "https":
             yield Problem(f"expected https, got {url.scheme}", where=where, hint="use TLS, for tokenized text too")
         if url.query is not None or url.fragment is not None:
             message = "expected an address that ends in a path, got one with `?` or `#`"
             yield Problem(message, where=where, hint="remove the part after the path")
-        if cloud.proxy is not None:
-            where, url = f"gateway.clouds[{index}].proxy.url", cloud.proxy.url
+        token_url = cloud.vertex.token_url if cloud.vertex is not None else None
+        where_token = f"gateway.clouds[{index}].vertex.token_url"
+        if token_url is not None and token_url.scheme != "https":
+            message = f"expected https, got {token_url.scheme}"
+            yield Problem(message, where=where_token, hint="use TLS, because tokens are secrets")
+        if cloud.proxy is not None:  # the gateway reaches the token endpoint through it too
             yield from _proxy(cloud.proxy, f"gateway.clouds[{index}].proxy")
-        unusual = list(_no_address(url.host or "", where))
-        yield from unusual
-        if not unusual and (url.host, url.port) not in exceptions:
-            yield Problem(
-                f"expected a perimeter exception for {_host_port(url)}, got none",
-                where=where,
-                hint="add it under perimeter.exceptions with reason, approver and expiry date",
-            )
+            yield from _reachable(site, cloud.proxy.url, f"gateway.clouds[{index}].proxy.url")
+            continue
+        yield from _reachable(site, url, where)
+        if token_url is not None:
+            yield from _reachable(site, token_url, where_token)
     yield from _bypasses(site)
+
+
+def _reachable(site: SiteUnderValidation, url: AnyHttpUrl, where: str) -> Iterator[Problem]:
+    """Yield a problem unless the host is an address with a perimeter exception."""
+    unusual = list(_no_address(url.host or "", where))
+    yield from unusual
+    exceptions = {(str(each.address), each.port) for each in site.spec.perimeter.exceptions}
+    if not unusual and (url.host, url.port) not in exceptions:
+        yield Problem(
+            f"expected a perimeter exception for {_host_port(url)}, got none",
+            where=where,
+            hint="add it under perimeter.exceptions with reason, approver and expiry date",
+        )
 
 
 def _proxy(proxy: CloudProxy, where: str) -> Iterator[Problem]:

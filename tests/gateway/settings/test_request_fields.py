@@ -17,7 +17,7 @@ from sovctl.support.errors import SpecError
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"upstreams": ["chta"], "allow": ["priority"]}, "unknown upstream chta"),
+        ({"upstreams": ["chta"], "allow": ["priority"]}, "expected one of chat, cloud, got chta"),
         (
             {"allow": ["priority"], "refuse": ["priority"]},
             "expected one action for each field, got several for priority",
