@@ -37,13 +37,16 @@ def write_config(folder: Path, upstream_port: int, port: int, *, workers: int) -
         (folder / name).chmod(0o600)
         return str(folder / name)
 
-    client = {"name": "bench", "tenant": "bench", "key_sha256": hashlib.sha256(_KEY.encode()).hexdigest()}
+    clients = json.dumps(
+        [{"name": "bench", "tenant": "bench", "key_sha256": hashlib.sha256(_KEY.encode()).hexdigest()}]
+    )
     upstream = {"base_urls": [f"http://127.0.0.1:{upstream_port}/v1"], "model": "bench", "max_model_len": 100_000}
     settings: dict[str, Any] = {
         "site": "bench",
         "listen": {"host": "127.0.0.1", "port": port},
         "workers": workers,
-        "clients_file": secret("clients.json", json.dumps([client])),
+        "clients_file": secret("clients.json", clients),
+        "clients_sha256": hashlib.sha256(f"{clients}\n".encode()).hexdigest(),
         "token_key_file": secret("token.key", secrets.token_hex(32)),
         "vault": {"path": str(folder / "vault/vault.db"), "kek_file": secret("vault.kek", secrets.token_hex(32))},
         "ledger": {

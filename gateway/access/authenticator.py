@@ -95,7 +95,7 @@ class Authenticator:
         clock: seconds since 1970.
 
     Raises:
-        InputError: a clients file is invalid.
+        InputError: a clients file is invalid, or the settings do not name its digest.
     """
 
     def __init__(self, settings: GatewaySettings, *, clock: Callable[[], float] = time.time) -> None:
@@ -213,14 +213,6 @@ class Authenticator:
         }
         return {**wrong, "clients": "invalid file; the previous clients stay valid"} if self._is_stale else wrong
 
-    @property
-    def unpinned(self) -> list[str]:
-        """Settings without which the content of a clients file is not checked."""
-        access = self._settings.access
-        has_local = access.local_clients_file is not None and access.local_clients_sha256_file is None
-        missing = [] if self._settings.clients_sha256 else ["clients_sha256"]
-        return [*missing, *(["access.local_clients_sha256_file"] if has_local else [])]
-
     async def __aenter__(self) -> Self:
         await asyncio.gather(*(issuer.source.refresh() for issuer in self._issuers.values()))
         self._task = asyncio.create_task(self._keep_fresh(), name="authenticator")
@@ -238,6 +230,17 @@ class Authenticator:
         while True:
             await asyncio.sleep(self._settings.access.reload_every_s)
             await self.refresh()
+
+    def require_current(self) -> None:
+        """Read changed files again.
+
+        For the start of a worker, because the supervisor may have loaded the clients long before.
+
+        Raises:
+            InputError: the files are not those in force: one is invalid, or the settings do not name its digest.
+        """
+        if self._is_stale or self._look() != self._seen:
+            self.reload()
 
     async def refresh(self) -> None:
         """Reload changed files, and refresh the keys of issuers when due."""

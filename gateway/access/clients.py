@@ -24,7 +24,7 @@ from sovctl.support.errors import InputError
 from ..settings import GatewaySettings, Name, SettingsModel
 from ..settings.access import OperatorRights, Rights, Text
 from ..settings.base.model import in_words
-from .pins import pinned_clients, pinned_local_clients, require_pinned
+from .pins import pinned_local_clients, require_pinned
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 CertificateName = Annotated[str, StringConstraints(pattern=r"^(dns|uri|email|cn|sha256):[!-~][ -~]{0,254}$")]
@@ -77,7 +77,7 @@ def load_clients(path: Path, *, may_be_absent: bool = False, digests: Sequence[s
     """Load the clients of a file.
 
     Args:
-        digests: SHA-256 of the permitted files; None to permit any.
+        digests: SHA-256 of the permitted files; None to permit any, for a list that gives no access.
 
     Raises:
         InputError: unreadable, not one of `digests`, or not a list of clients; lists every problem, without values of
@@ -85,7 +85,8 @@ def load_clients(path: Path, *, may_be_absent: bool = False, digests: Sequence[s
     """
     try:
         raw = path.read_bytes()
-        require_pinned(raw, digests, where=str(path))
+        if digests is not None:
+            require_pinned(raw, digests, where=str(path))
         content = json.loads(raw.decode("utf-8"))
     except FileNotFoundError as error:
         if may_be_absent:
@@ -111,7 +112,7 @@ def load_all_clients(settings: GatewaySettings) -> list[Client]:
     Raises:
         InputError: see `load_clients`.
     """
-    clients = load_clients(settings.clients_file, digests=pinned_clients(settings))
+    clients = load_clients(settings.clients_file, digests=settings.clients_sha256)
     if settings.access.local_clients_file is not None:
         local = settings.access.local_clients_file
         clients += load_clients(local, may_be_absent=True, digests=pinned_local_clients(settings))

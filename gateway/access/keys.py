@@ -107,14 +107,14 @@ def parse_duration(text: str) -> timedelta | None:
 
 @contextmanager
 def edit(
-    path: Path, settings: GatewaySettings, *, others: Sequence[Client], pin: Pin | None, digests: Sequence[str] | None
+    path: Path, settings: GatewaySettings, *, others: Sequence[Client], pin: Pin, digests: Sequence[str]
 ) -> Iterator[list[Client]]:
     """Yield the clients of a file, to be changed in place. Writes them if the block ends without an error.
 
     Args:
         others: clients of the other file, whose names and keys must not be used.
         pin: names the digest of the file; both digests before the file is replaced, then only the new one.
-        digests: SHA-256 of the permitted files; None to permit any.
+        digests: SHA-256 of the permitted files.
 
     Raises:
         InputError: the file is unusable, or the changed list is invalid.
@@ -133,14 +133,12 @@ def edit(
         check_clients([*others, *clients], settings, where=str(path))
         text = dump_clients(clients)
         now = digest_of(text.encode())
-        if pin is not None:
-            pin.write([*before, now])
+        pin.write([*before, now])
         write_atomic(path, text, mode=0o600)
         if os.geteuid() == 0:  # root may create keys for a gateway that runs as the owner of the folder
             owner = path.parent.stat()
             os.chown(path, owner.st_uid, owner.st_gid)
-        if pin is not None:
-            pin.write([now])
+        pin.write([now])
     finally:
         os.close(handle)
 

@@ -1,4 +1,5 @@
 """Digests of the clients files. Only a file whose digest is named is served, so that a planted file gives no access.
+Without a named digest a gateway does not start.
 
 The digest of `clients_file` is `clients_sha256` in gateway.yaml; that of `access.local_clients_file` is in
 `access.local_clients_sha256_file`, which only root can write. There are two digests while a file is being replaced, so
@@ -47,37 +48,32 @@ def digest_of(content: bytes) -> str:
     return sha256(content).hexdigest()
 
 
-def require_pinned(content: bytes, digests: Sequence[str] | None, *, where: str) -> None:
+def require_pinned(content: bytes, digests: Sequence[str], *, where: str) -> None:
     """Check that the digest of a clients file is named.
 
     Args:
-        digests: the named ones; None if the settings name none, which is not checked.
+        digests: the named ones.
 
     Raises:
-        InputError: another file; it gives no access.
+        InputError: another file, or no digest is named; the file gives no access.
     """
-    if digests is None or digest_of(content) in digests:
+    if digest_of(content) in digests:
         return
-    named = " or ".join(f"{each[:12]}..." for each in digests) or "none, because no client was created here"
+    named = " or ".join(f"{each[:12]}..." for each in digests) or "none, because the settings name no digest"
     raise InputError(
         f"expected the file with SHA-256 {named}, got {digest_of(content)[:12]}...", where=where, hint=REMEDY
     )
 
 
-def pinned_clients(settings: GatewaySettings) -> Sequence[str] | None:
-    """Return the digests of `clients_file`; None if the settings name none."""
-    return settings.clients_sha256 or None
-
-
-def pinned_local_clients(settings: GatewaySettings) -> Sequence[str] | None:
-    """Return the digests of `access.local_clients_file`; None if the settings name no file of digests.
+def pinned_local_clients(settings: GatewaySettings) -> Sequence[str]:
+    """Return the digests of `access.local_clients_file`; none if the file of digests is absent.
 
     Raises:
         InputError: the file of digests is unreadable.
     """
     path = settings.access.local_clients_sha256_file
     if path is None:
-        return None
+        return []
     try:
         return [line for line in path.read_text(encoding="ascii").split() if _DIGEST.fullmatch(line)]
     except FileNotFoundError:
@@ -122,15 +118,10 @@ class PinInSettings:
             raise InputError(f"not writable: {error.strerror}", where=str(self.path)) from error
 
 
-def pin_of(settings: GatewaySettings, config: Path) -> Pin | None:
-    """Return the place that names the digests of the file that `sovctl gateway keys` changes.
-
-    None if the settings name no digest for it.
-    """
-    if settings.access.local_clients_file is None:
-        return PinInSettings(config) if settings.clients_sha256 else None
+def pin_of(settings: GatewaySettings, config: Path) -> Pin:
+    """Return the place that names the digests of the file that `sovctl gateway keys` changes."""
     path = settings.access.local_clients_sha256_file
-    return PinFile(path) if path is not None else None
+    return PinInSettings(config) if path is None else PinFile(path)
 
 
 def _with_digests(text: str, digests: Sequence[str]) -> str:

@@ -94,10 +94,8 @@ def _certificate(settings: GatewaySettings) -> str:
 
 
 def _clients(settings: GatewaySettings) -> str:
-    authenticator = Authenticator(settings)
-    count, missing = len(authenticator.clients), authenticator.unpinned
-    said = f"{count} client{'s' if count != 1 else ''}, keys as digests only"
-    return f"{said}; a planted file would be served, because {' and '.join(missing)} is not set" if missing else said
+    count = len(Authenticator(settings).clients)
+    return f"{count} client{'s' if count != 1 else ''}, keys as digests only"
 
 
 def _keys(settings: GatewaySettings) -> str:

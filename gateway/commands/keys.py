@@ -22,7 +22,7 @@ from sovctl.support.errors import ExitCode, InputError
 
 from ..access import keys
 from ..access.clients import Client, check_clients, load_clients
-from ..access.pins import PinInSettings, digest_of, pin_of, pinned_clients, pinned_local_clients
+from ..access.pins import digest_of, pin_of, pinned_local_clients
 from ..settings import GatewaySettings, SurfaceName, load_settings
 from ..settings.base.model import in_words
 
@@ -175,7 +175,7 @@ def _jwks(settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[st
 def _edited(settings: GatewaySettings, config: Path) -> AbstractContextManager[list[Client]]:
     """Return the context in which the clients of this machine's own file are changed."""
     is_local = settings.access.local_clients_file is not None
-    digests = pinned_local_clients(settings) if is_local else pinned_clients(settings)
+    digests = pinned_local_clients(settings) if is_local else settings.clients_sha256
     pin = pin_of(settings, config)
     return keys.edit(_own_file(settings), settings, others=_others(settings), pin=pin, digests=digests)
 
@@ -189,12 +189,7 @@ def _pin(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str,
         raise InputError(f"unreadable: {error.strerror}", where=str(path)) from error
     clients = load_clients(path)
     check_clients([*_others(settings), *clients], settings, where=str(path))
-    pin = pin_of(settings, options.config)
-    if pin is None:
-        if settings.access.local_clients_file is not None:
-            raise InputError("access.local_clients_sha256_file is not set", where=str(options.config))
-        pin = PinInSettings(options.config)
-    pin.write([digest_of(content)])
+    pin_of(settings, options.config).write([digest_of(content)])
     return {"file": str(path), "sha256": digest_of(content), "approved": ", ".join(each.name for each in clients)}
 
 
@@ -215,7 +210,7 @@ def _own_file(settings: GatewaySettings) -> Path:
 def _others(settings: GatewaySettings) -> list[Client]:
     if settings.access.local_clients_file is None:
         return []
-    return load_clients(settings.clients_file, digests=pinned_clients(settings))
+    return load_clients(settings.clients_file, digests=settings.clients_sha256)
 
 
 def _shown(clients: list[Client], name: str, key: str) -> dict[str, Any]:

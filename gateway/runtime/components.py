@@ -165,8 +165,6 @@ class Components:
             gc.freeze()  # objects that exist now are permanent, so the collector need not scan them
             gc.set_threshold(_YOUNG_OBJECTS)
             gc.enable()
-            if missing := context.authenticator.unpinned:
-                log.event("clients not pinned", level=30, missing=missing)
             yield context
         log.event("stopped", site=self.settings.site)
 
@@ -174,7 +172,6 @@ class Components:
         settings = self.settings
         await self._in_force.authenticator.__aenter__()
         stack.push_async_callback(self._close_callers)
-        await self._in_force.authenticator.refresh()  # the supervisor loaded the data of a restarted worker long ago
         sink = await self._open_sink(stack)
         vault = await open_vault(settings.vault, self._keks, disk_timeout_s=settings.disk_timeout_s)
         stack.push_async_callback(vault.close)
@@ -209,6 +206,8 @@ class Components:
         stack.callback(asyncio.create_task(forget, name="forgetting of findings").cancel)
         if self._config is not None:
             await stack.enter_async_context(self._reloading(self._config, opened, context))
+        # The supervisor loaded the clients of a restarted worker long ago; changed settings may name other ones.
+        context.authenticator.require_current()
         if settings.admin is not None:
             await self._open_admin(stack, settings.admin, opened, context)
         return context

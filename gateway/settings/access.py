@@ -134,7 +134,7 @@ class AccessSettings(SettingsModel):
     """File of clients managed by `sovctl gateway keys`, in addition to `clients_file`; created if absent."""
     local_clients_sha256_file: Path | None = None
     """File with the SHA-256 of `local_clients_file`, which `sovctl gateway keys` writes; not writable for the gateway's
-    user. Another file of clients gives no access. Default: the file is not checked, which the log reports."""
+    user. Another file of clients gives no access. Required with `local_clients_file`."""
     reload_every_s: Annotated[float, Field(gt=0, le=3600)] = 2.0
     """Seconds until every worker applies an added or revoked key."""
     principal_key_files: list[Path] = Field(default_factory=list)
@@ -147,6 +147,8 @@ class AccessSettings(SettingsModel):
     def _check_local_clients(self) -> AccessSettings:
         if self.local_clients_sha256_file is not None and self.local_clients_file is None:
             raise ValueError("local_clients_sha256_file: expected local_clients_file with it, got none")
+        if self.local_clients_file is not None and self.local_clients_sha256_file is None:
+            raise ValueError("local_clients_file: expected local_clients_sha256_file with it, got none")
         return self
 
     @model_validator(mode="after")

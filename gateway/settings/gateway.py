@@ -59,8 +59,7 @@ class GatewaySettings(SettingsModel):
         default_factory=list
     )
     """SHA-256 of `clients_file`, or of the file before and after a change of keys. Another file gives no access.
-    `sovctl apply`, `gateway init` and `gateway keys` write it. Default: the file is not checked, which the log
-    reports."""
+    `sovctl apply`, `gateway init` and `gateway keys` write it. Default: none, and the gateway does not start."""
     access: AccessSettings = Field(default_factory=AccessSettings)
     quota: QuotaSettings = Field(default_factory=QuotaSettings)
     token_key_file: Path | None = None

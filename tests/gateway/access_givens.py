@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from clients_digests import with_digests
+
 from sovctl.gateway.settings import GatewaySettings
 
 
@@ -24,15 +26,17 @@ def settings_with(folder: Path, clients: Any, **access: Any) -> GatewaySettings:
     path.write_text(clients if isinstance(clients, str) else json.dumps(clients))
     upstream = {"name": "chat", "kind": "pool", "base_urls": ["https://127.0.0.1:1/v1"], "model": "echo"}
     return GatewaySettings.model_validate(
-        {
-            "site": "lab",
-            "listen": {"certificate_file": "x", "key_file": "x"},
-            "clients_file": path,
-            "token_key_file": "x",
-            "vault": {"path": "x", "kek_file": "x"},
-            "ledger": {"directory": "x", "key_file": "x", "origin": "x"},
-            "upstreams": [upstream],
-            "routes": [{"model": "assistant", "pool": "chat"}],
-            "access": access,
-        }
+        with_digests(
+            {
+                "site": "lab",
+                "listen": {"certificate_file": "x", "key_file": "x"},
+                "clients_file": path,
+                "token_key_file": "x",
+                "vault": {"path": "x", "kek_file": "x"},
+                "ledger": {"directory": "x", "key_file": "x", "origin": "x"},
+                "upstreams": [upstream],
+                "routes": [{"model": "assistant", "pool": "chat"}],
+                "access": access,
+            }
+        )
     )

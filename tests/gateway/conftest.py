@@ -22,6 +22,7 @@ import openai
 import pytest
 import warm_processes
 import yaml
+from clients_digests import with_digests
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -211,7 +212,7 @@ def write_config(
         **changes,
     }
     path = folder / "gateway.yaml"
-    path.write_text(yaml.safe_dump(settings))
+    path.write_text(yaml.safe_dump(settings if "clients_sha256" in changes else with_digests(settings)))
     return path
 
 

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from clients_digests import with_digests
 from loopback_ports import unused_port
 from warm_processes import GATEWAY, Process, start
 
@@ -82,7 +83,7 @@ def write_loopback_config(
         **changes,
     }
     path = folder / "gateway.yaml"
-    path.write_text(yaml.safe_dump(settings))
+    path.write_text(yaml.safe_dump(settings if "clients_sha256" in changes else with_digests(settings)))
     return path
 
 

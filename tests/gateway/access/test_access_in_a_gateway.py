@@ -47,6 +47,7 @@ def served(start: Callable[..., Any], pki: Any, folder: Path) -> Any:
         access={
             "identity_providers": [issuer],
             "local_clients_file": str(folder / "local.json"),
+            "local_clients_sha256_file": str(folder / "local.sha256"),
             "reload_every_s": 0.05,
         },
         client_ca_file=str(pki.ca_file),

@@ -32,7 +32,10 @@ DAY = timedelta(days=1)
 def config(tmp_path: Path, write_config: Callable[..., Path]) -> Path:
     path = write_config(tmp_path)
     settings = yaml.safe_load(path.read_text())
-    settings["access"] = {"local_clients_file": str(tmp_path / "state/local.json")}
+    settings["access"] = {
+        "local_clients_file": str(tmp_path / "state/local.json"),
+        "local_clients_sha256_file": str(tmp_path / "local.sha256"),
+    }
     path.write_text(yaml.safe_dump(settings))
     return path
 

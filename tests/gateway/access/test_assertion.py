@@ -12,6 +12,7 @@ import jwt
 import pytest
 import yaml
 from access_givens import entry
+from clients_digests import replace_clients
 from echo_upstream import EchoUpstream
 from hypothesis import given
 from hypothesis import strategies as st
@@ -88,7 +89,7 @@ def test_the_pool_that_asks_is_told_and_the_cloud_never(
     config = write_config(tmp_path)
     with_principals(tmp_path, config)
     clients = [entry("assistant", KEY, groups=["b", "a"])]
-    Path(yaml.safe_load(config.read_text())["clients_file"]).write_text(json.dumps(clients))
+    replace_clients(config, json.dumps(clients))
     gateway = start_from(config, tmp_path / "log")
     client = gateway.client(KEY).chat.completions.with_raw_response
     # What a client says about itself is not passed on.

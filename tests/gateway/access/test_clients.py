@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from access_givens import entry, settings_with
+from clients_digests import digest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -144,28 +145,39 @@ def test_all_problems_of_a_file_are_named_at_once(tmp_path: Path) -> None:
 def test_what_a_file_says_after_a_change_counts_and_a_broken_one_changes_nothing(tmp_path: Path) -> None:
     settings = settings_with(tmp_path, [entry("one", "first"), entry("two", "second")])
     authenticator = Authenticator(settings)
-    settings.clients_file.write_text(json.dumps([entry("one", "first")]))
+
+    def write(content: str) -> None:
+        settings.clients_file.write_text(content)
+        settings.clients_sha256[:] = [digest(settings.clients_file)]
+
+    write(json.dumps([entry("one", "first")]))
     authenticator.reload()
     assert authenticator.known("second") is None
-    settings.clients_file.write_text("[")
+    write("[")
     with pytest.raises(InputError):
         authenticator.reload()
     assert authenticator.known("first")
     assert authenticator.wrong() == {"clients": "invalid file; the previous clients stay valid"}
-    settings.clients_file.write_text("[]")
+    write("[]")
     authenticator.reload()
     assert authenticator.known("first") is None
     assert authenticator.wrong() == {}
 
 
 def test_a_local_file_adds_clients_and_may_take_no_name(tmp_path: Path) -> None:
-    local = tmp_path / "local.json"
-    settings = settings_with(tmp_path, [entry()], local_clients_file=str(local))
+    local, digests = tmp_path / "local.json", tmp_path / "local.sha256"
+    access = {"local_clients_file": str(local), "local_clients_sha256_file": str(digests)}
+    settings = settings_with(tmp_path, [entry()], **access)
     authenticator = Authenticator(settings)
-    local.write_text(json.dumps([entry("here", "local")]))
+
+    def write(*clients: dict[str, Any]) -> None:
+        local.write_text(json.dumps(clients))
+        digests.write_text(digest(local))
+
+    write(entry("here", "local"))
     authenticator.reload()
     assert authenticator.known("local")
-    local.write_text(json.dumps([entry("branch", "local")]))
+    write(entry("branch", "local"))
     with pytest.raises(InputError, match="every name once"):
         authenticator.reload()
     local.unlink()

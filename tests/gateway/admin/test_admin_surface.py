@@ -20,6 +20,7 @@ import pytest
 import yaml
 from access_givens import entry
 from admin_givens import ADMIN, CALLER, admin_port, ask, begin
+from clients_digests import replace_clients
 from loopback_ports import unused_port
 from waiting import until
 
@@ -218,7 +219,7 @@ def test_withdrawn_admin_permission_ends_the_session(own: Callable[..., Any], tm
     gateway = own()
     cookie, _ = login(gateway)
     assert ask(gateway, "GET", "/main", headers={"Cookie": cookie})[0] == 200
-    (tmp_path / "clients.json").write_text(json.dumps([entry("ops", ADMIN)]))
+    replace_clients(gateway.config, json.dumps([entry("ops", ADMIN)]))
     until(lambda: ask(gateway, "GET", "/main", headers={"Cookie": cookie})[0] == 401, "the cookie is worth nothing")
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from clients_digests import with_digests
 from echo_upstream import EchoUpstream
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,7 +45,7 @@ def configured(folder: Path, cloud_port: int, *, budget: int = 10_000, **changes
         "routes": [{"model": "assistant", "cloud": "cloud"}],
         **changes,
     }
-    config.write_text(yaml.safe_dump({**yaml.safe_load(config.read_text()), **settings}))
+    config.write_text(yaml.safe_dump(with_digests({**yaml.safe_load(config.read_text()), **settings})))
     return config
 
 

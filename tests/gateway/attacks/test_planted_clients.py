@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 from access_givens import MONITOR_KEY, entry
+from clients_digests import digest
 from hypothesis import given
 from hypothesis import strategies as st
 from waiting import until
@@ -23,10 +25,6 @@ from sovctl.support.errors import InputError
 
 OWN, PLANTED = "test-key-of-the-planned-client", "test-key-of-a-planted-client"
 WORD = "expected the file with SHA-256"
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def clients(path: Path, *entries: dict[str, Any]) -> Path:
@@ -65,6 +63,64 @@ def test_a_gateway_does_not_start_with_a_planted_file(start: Callable[..., Any],
     gateway = start(clients_file=str(path), clients_sha256=named, wait=False)
     assert gateway.process.wait(60) != 0
     assert WORD in gateway.log()
+
+
+def test_a_gateway_does_not_start_without_a_digest(start: Callable[..., Any], tmp_path: Path) -> None:
+    path = clients(tmp_path / "unnamed.json", entry("own", OWN))
+    gateway = start(clients_file=str(path), clients_sha256=[], wait=False)
+    assert gateway.process.wait(60) != 0
+    assert "the settings name no digest" in gateway.log()
+    code, said = command("check", "--config", str(gateway.config))
+    assert code != 0
+    assert "the settings name no digest" in said
+    assert command("keys", "pin", "--config", str(gateway.config))[0] == 0
+    assert load_settings(gateway.config).clients_sha256 == [digest(path)]
+
+
+def test_a_gateway_does_not_start_without_a_file_of_digests_of_local_clients(
+    start: Callable[..., Any], tmp_path: Path
+) -> None:
+    gateway = start(access={"local_clients_file": str(tmp_path / "local.json")}, wait=False)
+    assert gateway.process.wait(60) != 0
+    assert "expected local_clients_sha256_file with it, got none" in gateway.log()
+
+
+def test_a_reload_without_a_digest_keeps_the_old_clients(start: Callable[..., Any], tmp_path: Path) -> None:
+    gateway, path = pinned(start, tmp_path)
+    plant(path)
+    settings = yaml.safe_load(gateway.config.read_text())
+    del settings["clients_sha256"]
+    gateway.config.write_text(yaml.safe_dump(settings))
+    until(lambda: "the settings name no digest" in gateway.log(), "the refusal")
+    assert (status(gateway, PLANTED), status(gateway, OWN)) == (401, 200)
+
+
+def test_a_restarted_worker_serves_neither_planted_nor_old_clients(start: Callable[..., Any], tmp_path: Path) -> None:
+    """The supervisor still has the clients of its start in memory; a new worker must not serve them."""
+    gateway, path = pinned(start, tmp_path, workers=2, access={"reload_every_s": 3600})
+    planned, before = path.read_text(), workers(gateway)
+    plant(path)
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+    until(lambda: gateway.log().count("worker did not start") >= 2, "the refusals of both workers")
+    assert WORD in gateway.log()
+    with pytest.raises(OSError):
+        status(gateway, OWN)
+    path.write_text(planned)
+    until(lambda: is_served(gateway), "the workers, after the planned file is back")
+    assert status(gateway, PLANTED) == 401
+
+
+def workers(gateway: Any) -> list[int]:
+    children = Path(f"/proc/{gateway.process.pid}/task/{gateway.process.pid}/children").read_text()
+    return [int(pid) for pid in children.split()]
+
+
+def is_served(gateway: Any) -> bool:
+    try:
+        return status(gateway, OWN) == 200
+    except OSError:
+        return False
 
 
 def test_a_reload_with_a_planted_file_keeps_the_old_clients(start: Callable[..., Any], tmp_path: Path) -> None:

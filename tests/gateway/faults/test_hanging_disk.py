@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from clients_digests import with_digests
 from echo_upstream import EchoUpstream
 from frozen_disk import Disk, own_disk
 from loopback_gateway import MODEL, LoopbackGateway, running_gateway, say, write_loopback_config
@@ -43,7 +44,7 @@ def gateway_on(disk: Disk, folder: Path, stores: Iterable[str], cloud: EchoUpstr
     (folder / "clients.json").write_text(json.dumps([{**each, "team": "cards"} for each in clients]))
     for part, key in map(PLACES.__getitem__, stores):
         settings[part][key] = str(disk.path / Path(settings[part][key]).name)
-    path.write_text(yaml.safe_dump(settings))
+    path.write_text(yaml.safe_dump(with_digests(settings)))
     with running_gateway(path) as gateway:
         yield gateway
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from access_givens import MONITOR_KEY, entry
+from clients_digests import with_digests
 from echo_upstream import EchoUpstream
 
 KEY = "test-key-of-branch"
@@ -39,7 +40,7 @@ def gateway(write_config: Callable[[Path], Path], start_from: Callable[..., Any]
     settings["clients_file"] = str(tmp_path / "clients.json")
     prices = {"currency": "EUR", "upstreams": {"chat": PRICE, "sovereign-cloud": PRICE}}
     settings["quota"] = {"path": str(tmp_path / "quota.db"), "prices": prices}
-    config.write_text(yaml.safe_dump(settings))
+    config.write_text(yaml.safe_dump(with_digests(settings)))
     return start_from(config, tmp_path / "log")
 
 

@@ -13,6 +13,7 @@ import openai
 import pytest
 import yaml
 from access_givens import entry
+from clients_digests import with_digests
 from echo_upstream import EchoUpstream
 
 from sovctl.gateway.commands.explain import explain, in_words
@@ -52,7 +53,7 @@ def config(tmp_path: Path, write_config: Callable[[Path], Path]) -> Path:
     settings["clients_file"] = str(tmp_path / "clients.json")
     settings["quota"] = {"path": str(tmp_path / "quota.db"), "prices": PRICES}
     settings.setdefault("policy", {})["rules"] = [{"entity_types": ["IBAN"], "tenants": ["hr"], "action": "block"}]
-    path.write_text(yaml.safe_dump(settings))
+    path.write_text(yaml.safe_dump(with_digests(settings)))
     return path
 
 
@@ -64,7 +65,7 @@ def told(config: Path) -> Callable[..., dict[str, Any]]:
         settings = yaml.safe_load(config.read_text())
         if cap is not None:
             settings["routes"][0]["max_cost_per_request"] = cap
-            config.write_text(yaml.safe_dump(settings))
+            config.write_text(yaml.safe_dump(with_digests(settings)))
         file = config.parent / "request.json"
         file.write_text(json.dumps(request(**changes)))
         return explain(load_settings(config), file, client=client, path=path)

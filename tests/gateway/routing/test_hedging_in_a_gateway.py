@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 from access_givens import MONITOR_KEY, entry
+from clients_digests import with_digests
 from surface_upstream import SurfaceUpstream
 from waiting import until
 
@@ -44,7 +45,7 @@ def test_a_server_that_hangs_is_overtaken_and_both_are_counted(
     (tmp_path / "clients.json").write_text(json.dumps(clients))
     settings["clients_file"] = str(tmp_path / "clients.json")
     settings["quota"] = {"path": str(tmp_path / "quota.db")}
-    config.write_text(yaml.safe_dump(settings))
+    config.write_text(yaml.safe_dump(with_digests(settings)))
     gateway = start_from(config, tmp_path / "log")
     asked = 0
 

@@ -10,6 +10,7 @@ from typing import Any
 import openai
 import pytest
 import yaml
+from clients_digests import with_digests
 from echo_upstream import EchoUpstream
 
 OTHER_KEY = "test-key-of-another-tenant"
@@ -33,7 +34,7 @@ def start_changed(
         config = write_config(tmp_path)
         settings = yaml.safe_load(config.read_text())
         change(settings)
-        config.write_text(yaml.safe_dump(settings))
+        config.write_text(yaml.safe_dump(with_digests(settings)))
         return start_from(config, tmp_path / "log")
 
     return start_one
