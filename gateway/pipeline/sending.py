@@ -115,6 +115,7 @@ class UpstreamSender:
             upstream, tokens = None, 0
             if (recorder := progress.recorder) is not None:
                 upstream, tokens = recorder.attempt.upstream, len(recorder.attempt.issued)
+                recorder.count_checks()
                 if isinstance(error, asyncio.CancelledError):
                     recorder.client_left()
             progress.charge.commit()
@@ -234,17 +235,18 @@ class UpstreamSender:
         has_stayed = code is Code.POOL_UNAVAILABLE or (is_lasting and not has_left)
         reasons = permit.reasons if has_stayed and not permit.verdict.may_leave else ()
         refused = Refused(code, reasons=reasons, headers=[*_DO_NOT_RETRY] if is_lasting else None)
-        recorder = progress.recorder
+        if (recorder := progress.recorder) is not None:
+            await recorder.record_failure(refused)
+            return refused
         await self._audit.answer(
             Delivered(
                 progress.planned.request.request_id,
                 refused.status,
                 code.value,
                 upstream=None,
-                counts=recorder.attempt.counts if recorder is not None else RestoreCounts(),
+                counts=RestoreCounts(),
                 digest=self._audit.digest(progress.planned.request.error(refused)),
                 tries=progress.tries.words(),
-                earlier_release=recorder.judged() if recorder is not None else (),
             )
         )
         return refused

@@ -34,7 +34,6 @@ from ..handoff.service import HandoffService
 from ..model_finders import ModelFinder, Screen
 from ..policy.request_fields import request_field_tables
 from ..quota.listed_hits import ListedHits, listed_hits
-from ..quota.need import NOTHING
 from ..quota.quota import Quota
 from ..quota.reservation import UNLIMITED
 from ..release.judge import ReleaseChecks
@@ -178,7 +177,7 @@ class RequestHandler:
                 )
                 raise refusal_of(planned)
         except BaseException as error:
-            reservation.commit(NOTHING, None)
+            reservation.release()
             request.end_trace_of_error(error)
             raise
         return await self._sender.send(planned)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from .meter import Account, Meter, Unit
 from .need import NOTHING, Amounts, Nano, Usage
 
-_FREE = Nano(0, 0)
-
 
 class LimitReached(Exception):
     """A limit of the principal or its team does not allow this request now.
@@ -50,7 +48,7 @@ class Reservation:
 
         Args:
             usage: tokens that it used; None if that is unknown, which keeps all amounts.
-            price: price of the upstream; None keeps the reserved cost.
+            price: price of the upstream; None keeps the reserved cost, unless no tokens were used.
         """
         if self._taken is None:
             return
@@ -62,12 +60,12 @@ class Reservation:
         for meter, slot, amount in taken:
             if meter.kind.unit is Unit.TOKENS:
                 meter.refund(amount - usage.tokens, slot)
-            elif meter.kind.unit is Unit.COST and price is not None:
-                meter.refund(amount - usage.cost(price), slot)
+            elif meter.kind.unit is Unit.COST and (price is not None or not usage.tokens):
+                meter.refund(amount - (usage.cost(price) if price is not None else 0), slot)
 
     def release(self) -> None:
         """Return all tokens and the cost, because no upstream was asked. The request itself still counts."""
-        self.commit(NOTHING, _FREE)
+        self.commit(NOTHING, None)
 
 
 UNLIMITED = Reservation((), Amounts(0, 0, 0))

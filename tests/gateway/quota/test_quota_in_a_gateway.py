@@ -158,6 +158,23 @@ def test_unknown_use_keeps_the_reservation_and_none_gives_it_back(
     assert 1500 <= used(gateway)["client:daily", "tokens_per_day"] <= 2000
 
 
+def test_a_refused_request_costs_nothing(begin: Callable[..., Any], pool: EchoUpstream) -> None:
+    until_midnight_is_far()
+    gateway = begin(policy={"default": "block", "name_languages": ["en"]})
+    for _ in range(3):
+        with pytest.raises(openai.PermissionDeniedError):
+            ask(
+                gateway,
+                "daily",
+                model="assistant",
+                messages=[{"role": "user", "content": "IBAN DE89370400440532013000"}],
+            )
+    assert not pool.requests
+    gateway.stop()
+    spent = used(gateway)
+    assert [spent.get(("client:daily", kind), 0) for kind in ("tokens_per_day", "cost_per_day")] == [0, 0]
+
+
 def test_what_was_used_is_known_after_a_stop_and_after_a_kill(
     begin: Callable[..., Any], start_from: Callable[..., Any], pool: EchoUpstream
 ) -> None:

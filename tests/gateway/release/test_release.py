@@ -187,7 +187,7 @@ def test_the_record_states_the_verdicts_on_an_answer_that_broke_off(
     choices = [{"index": n, "delta": {"content": text}} for n, text in enumerate(["It is done. Next", "It"])]
     cloud.script.raw_stream = b"data: " + json.dumps({"model": "big", "choices": choices}).encode() + b"\n\n"
     pool.script.hold_answer = threading.Event()
-    before, asked = len(checked.records()), len(pool.requests)
+    before, asked, counted = len(checked.records()), len(pool.requests), identifier_checks(checked)
     body = {"model": "masked", "stream": True, "n": 2, "messages": [{"role": "user", "content": QUESTION}]}
     connection = http.client.HTTPSConnection("127.0.0.1", checked.port, context=checked.tls, timeout=60)
     with closing(connection):
@@ -203,3 +203,11 @@ def test_the_record_states_the_verdicts_on_an_answer_that_broke_off(
     assert ("release" in record) is not leaves
     (earlier,) = record["earlier_release"]
     assert (earlier["upstream"], earlier["verdicts"]["identifiers"]) == ("sovereign-cloud", "PASS")
+    until(lambda: identifier_checks(checked) == counted + (1 if leaves else 2), "the checks of each judged answer")
+
+
+def identifier_checks(gateway: Any) -> float:
+    """Answers that the check `identifiers` of route `masked` passed."""
+    name = 'sovctl_gateway_release_checks_total{check="identifiers",model="masked",verdict="PASS"} '
+    lines = gateway.request("GET", "/metrics")[2].decode().splitlines()
+    return sum(float(line.removeprefix(name)) for line in lines if line.startswith(name))
