@@ -171,11 +171,22 @@ def listed_files(context: Context) -> list[Credential]:
     ]
 
 
+def recognizer_file(index: int) -> str:
+    """Return the name of a file of recognizers."""
+    return f"recognizers-{index + 1}.yaml"
+
+
+def recognizer_files(context: Context) -> list[Credential]:
+    """Return the files of the site's own recognizers, whose examples may be real identifiers."""
+    names = [recognizer_file(index) for index, _ in enumerate(context.gateway.detect.recognizer_files)]
+    return [Credential(name, f"{SECRETS}/{name}", "recognizers of the site", True) for name in names]
+
+
 def credentials_on(context: Context, node: Node) -> list[Credential]:
     """Return all credentials of a node."""
     if context.is_gateway(node):
         own = [*CERTIFICATES, *GATEWAY_SECRETS, *key_files(context), *cloud_files(context), *access_files(context)]
-        return [*own, *listed_files(context)]
+        return [*own, *listed_files(context), *recognizer_files(context)]
     return list(CERTIFICATES) if context.replicas_on(node) else []
 
 

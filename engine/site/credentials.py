@@ -26,6 +26,7 @@ from ..resources.credential import (
     kek_file,
     proxy_ca_file,
     proxy_password_file,
+    recognizer_file,
     token_ca_file,
     token_key_file,
 )
@@ -118,6 +119,9 @@ class Credentials:
                 return self.site_folder / (self.spec.gateway.client_ca_file or "")
             if (listed := self.spec.gateway.detect.exact_data_match) and name in ("listed.edm", "listed.key"):
                 return self.site_folder / (listed.index_file if name == "listed.edm" else listed.key_file)
+            for index, file in enumerate(self.spec.gateway.detect.recognizer_files):
+                if name == recognizer_file(index):
+                    return self.site_folder / file
             for provider in self.spec.gateway.identity_providers:
                 if name == f"oidc-{provider.name}.jwks.json":
                     return self.site_folder / (provider.jwks_file or "")

@@ -66,6 +66,30 @@ class CallerLimits(SpecModel):
         return self.cost_per_day is not None or self.cost_per_month is not None
 
 
+ListedHits = Annotated[int, Field(ge=1, le=10**9)]
+
+
+class FailureLimits(SpecModel):
+    """Limits of failed authentication in each worker of a gateway node. Beyond them an invalid credential gets 429
+    instead of 401. A valid one is served."""
+
+    per_minute: Annotated[int, Field(ge=1, le=100_000)] = 30
+    """Failures of one source address: an IPv4 address or an IPv6 network of /64."""
+    total_per_minute: Annotated[int, Field(ge=1, le=10_000_000)] = 1000
+    """Failures of all addresses."""
+
+
+class GatewayAccess(SpecModel):
+    """Protection against guesses of credentials and of listed names."""
+
+    failures: FailureLimits = FailureLimits()
+    """Limits of failed authentication."""
+    listed_hits_per_hour: ListedHits = 10_000
+    """Names and numbers of `detect.exact_data_match` that may be found in the requests of one client or person, in any
+    hour from the first. Beyond it the caller is refused until the hour ends, because it may probe which names are
+    listed. Each worker has an equal share."""
+
+
 class Team(SpecModel):
     """Clients and people of one tenant with common permissions and budgets. A member has the narrower of its own and
     the team's permissions."""
@@ -78,6 +102,8 @@ class Team(SpecModel):
     """Model names that members may request. Empty: all."""
     may_restore: bool = True
     """False: answers to members keep their tokens."""
+    listed_hits_per_hour: ListedHits | None = None
+    """Listed names and numbers in the requests of one member. Default: `gateway.access.listed_hits_per_hour`."""
     limits: CallerLimits = CallerLimits()
     """Limits of all members together."""
 
@@ -101,6 +127,8 @@ class Grant(SpecModel):
     """Further tenants of an operator; `*` for all. Only an operator of all tenants may reload, drain and resume."""
     is_monitor: bool = False
     """Whether metrics and the details of `/readyz` may be read."""
+    listed_hits_per_hour: ListedHits | None = None
+    """Listed names and numbers in the requests of one member. Default: `gateway.access.listed_hits_per_hour`."""
     limits: CallerLimits = CallerLimits()
     """Limits of each member. Default: `gateway.quota.default_limits`."""
 

@@ -189,6 +189,9 @@ class Detect(SpecModel):
     """Index of known people and companies, which are found by exact match. Default: none."""
     recognizers: Annotated[list[Recognizer], Field(max_length=200)] = Field(default_factory=list)
     """Site-specific recognizers: patterns, context words and checksums."""
+    recognizer_files: Annotated[list[FilePath], Field(max_length=20)] = Field(default_factory=list)
+    """YAML files with further recognizers under the key `recognizers`, on the controller, relative to site.yaml.
+    `apply` copies them to the gateway nodes."""
     models: Annotated[list[NameModel], Field(max_length=16)] = Field(default_factory=list)
     """Site-specific models that find names."""
     screens: Annotated[list[Screen], Field(max_length=16)] = Field(default_factory=list)

@@ -6,7 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
-from .access import Admin, CallerLimits, CertificateName, GroupName, IdentityProvider, Prices, Team
+from .access import (
+    Admin,
+    CallerLimits,
+    CertificateName,
+    GatewayAccess,
+    GroupName,
+    IdentityProvider,
+    ListedHits,
+    Prices,
+    Team,
+)
 from .cloud_api import AzureOpenAI, Bedrock, CloudApi, CloudModelName, Vertex
 from .detect import Detect
 from .policy import Policy
@@ -134,6 +144,8 @@ class Client(SpecModel):
     """Further tenants of an operator; `*` for all. Only an operator of all tenants may reload, drain and resume."""
     is_monitor: bool = False
     """Whether metrics and the details of `/readyz` may be read."""
+    listed_hits_per_hour: ListedHits | None = None
+    """Listed names and numbers in the client's requests. Default: `gateway.access.listed_hits_per_hour`."""
     limits: CallerLimits = CallerLimits()
     """Limits of the client. Default: `quota.default_limits`."""
 
@@ -201,6 +213,8 @@ class Gateway(SpecModel):
     """Places in an answer where tokens are restored."""
     clients: Annotated[list[Client], Field(min_length=1)]
     """Clients with an API key."""
+    access: GatewayAccess = GatewayAccess()
+    """Protection against guesses of credentials and of listed names."""
     client_ca_file: FilePath | None = None
     """CA of client certificates, on the controller, relative to site.yaml."""
     requires_client_certificate: bool = False

@@ -112,7 +112,10 @@ class Routing(SpecModel):
 
 
 class Limits(SpecModel):
-    """Limits of one request."""
+    """Limits of requests."""
 
     request_timeout_s: Annotated[float, Field(gt=0, le=7200)] = 600.0
     """Seconds until the first byte of the answer, over all attempts. A client may request a shorter timeout."""
+    max_tenant_bytes_in_flight: Annotated[int, Field(ge=1024, le=1 << 40)] = 1 << 28
+    """Maximum bytes of request bodies of one tenant that a worker holds at a time; a single request is always
+    served."""

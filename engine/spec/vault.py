@@ -89,3 +89,6 @@ class Vault(SpecModel):
     rewrapped the vault with the first one."""
     ttl_s: Annotated[int, Field(ge=60, le=31_536_000)] = 86_400
     """Seconds after its last use in which a conversation's tokens can be restored."""
+    max_rows_per_tenant: Annotated[int, Field(ge=1, le=10**9)] = 1_000_000
+    """Rows (new values of a request) that each worker writes for one tenant within `ttl_s`. Beyond it requests with new
+    values of this tenant stay on-prem, or get 503 without a pool."""

@@ -30,6 +30,7 @@ from ..sizing.pool.auto_fields import FIELDS, resolve_auto_fields, with_default_
 from ..spec import SiteSpec
 from ..spec.types import Secret
 from .problems import SECRET_FIELDS, secret_problems
+from .recognizer_files import read_recognizers
 from .renamed_keys import RENAMED_KEYS
 from .rules import check
 from .well_formed import well_formed
@@ -252,6 +253,8 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
     if (listed := spec.gateway.detect.exact_data_match) is not None:
         yield FileReference("gateway.detect.exact_data_match.index_file", listed.index_file, None, is_secret=False)
         yield FileReference("gateway.detect.exact_data_match.key_file", listed.key_file, None, is_secret=True)
+    for index, file in enumerate(spec.gateway.detect.recognizer_files):
+        yield FileReference(f"gateway.detect.recognizer_files[{index}]", file, None, is_secret=False)
     for index, provider in enumerate(spec.gateway.identity_providers):
         for field, file in (("jwks_file", provider.jwks_file), ("ca_file", provider.ca_file)):
             if file is not None:
@@ -283,8 +286,18 @@ def check_files(loaded: LoadedSpec, *, environ: Mapping[str, str] | None = None)
         for reference in references(loaded.spec)
         for message, hint in _reference_problems(loaded, reference, variables)
     ]
-    if found:
-        raise SpecError([Problem(message, where=loaded.where(_leaf(each)), hint=hint) for each, message, hint in found])
+    problems = [Problem(message, where=loaded.where(_leaf(each)), hint=hint) for each, message, hint in found]
+    absent = {each.file for each, _, _ in found}
+    if loaded.spec.gateway is not None:
+        detect = loaded.spec.gateway.detect
+        taken = {each.name for each in detect.recognizers}
+        for file in dict.fromkeys(detect.recognizer_files):
+            if file not in absent:
+                names, wrong = read_recognizers(loaded.resolve(file), taken=taken)
+                taken.update(names)
+                problems += wrong
+    if problems:
+        raise SpecError(problems)
 
 
 def _leaf(reference: FileReference) -> str:

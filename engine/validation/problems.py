@@ -46,10 +46,14 @@ SECRET_FIELDS = ("api_key", "password", "pin")
 _NOT_SECRET = ("apt_key_file", "key_file")
 
 
-def structure_problems(error: ValidationError) -> Iterator[Problem]:
-    """Yield one problem for each error; `where` is a path in site.yaml."""
+def structure_problems(error: ValidationError, *, below: tuple[str, ...] = ()) -> Iterator[Problem]:
+    """Yield one problem for each error; `where` is a path in site.yaml.
+
+    Args:
+        below: path of the section that was validated, if it was not the whole site.
+    """
     for each in error.errors(include_url=False, include_context=True):
-        loc = tuple(each["loc"])
+        loc = (*below, *each["loc"])
         if loc and loc[-1] == "[key]":  # a wrong key of `entity_types`: (..., "entity_types", "EMIAL", "[key]")
             yield _wrong_key(loc[:-1])
         else:

@@ -24,6 +24,7 @@ def access(context: Context, *, data: str) -> dict[str, Any]:
         "local_clients_file": f"{data}/clients.json",
         "local_clients_sha256_file": LOCAL_CLIENTS_DIGEST,
     }
+    made |= gateway.access.model_dump(mode="json", exclude_defaults=True)
     if gateway.send_principal:
         made["principal_key_files"] = [f"{SECRETS}/principal.key"]
     if gateway.teams:

@@ -14,7 +14,7 @@ from ...spec import Node
 from ...spec.gateway import CloudProxy
 from ...spec.routing import Route
 from ..context import GATEWAY_USER, Context, render
-from ..credential import SECRETS, TLS, proxy_ca_file, proxy_password_file
+from ..credential import SECRETS, TLS, proxy_ca_file, proxy_password_file, recognizer_file
 from ..environment import GATEWAY, stamp
 from ..orphan import orphan
 from ..pool import START_TIMEOUT_S
@@ -86,7 +86,8 @@ def configuration(context: Context) -> dict[str, Any]:
             "hedge": gateway.routing.hedge,
             "resend_unanswered": gateway.routing.resend_unanswered,
         },
-        "limits": {"request_timeout_s": gateway.limits.request_timeout_s},
+        "limits": gateway.limits.model_dump(mode="json", exclude_defaults=True)
+        | {"request_timeout_s": gateway.limits.request_timeout_s},
     }
 
 
@@ -109,7 +110,11 @@ def _detect(context: Context) -> dict[str, Any]:
     made = context.gateway.detect.model_dump(mode="json", exclude_none=True)
     if "exact_data_match" in made:
         made["exact_data_match"] = {"index_file": f"{SECRETS}/listed.edm", "key_file": f"{SECRETS}/listed.key"}
-    return {key: value for key, value in made.items() if value or key not in ("recognizers", "screens")}
+    made["recognizer_files"] = [
+        f"{SECRETS}/{recognizer_file(index)}" for index, _ in enumerate(made["recognizer_files"])
+    ]
+    may_be_absent = ("recognizers", "recognizer_files", "screens")
+    return {key: value for key, value in made.items() if value or key not in may_be_absent}
 
 
 def _pools(context: Context) -> Iterator[dict[str, Any]]:

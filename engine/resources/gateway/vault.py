@@ -23,7 +23,8 @@ def vault(context: Context, *, data: str) -> dict[str, Any]:
     """
     gateway = context.gateway
     kek = [_kek(each) for each in gateway.vault.kek]
-    return {**_place(context, data), "kek": kek, "ttl_s": gateway.vault.ttl_s}
+    rows = gateway.vault.model_dump(mode="json", include={"max_rows_per_tenant"}, exclude_defaults=True)
+    return {**_place(context, data), "kek": kek, "ttl_s": gateway.vault.ttl_s, **rows}
 
 
 def _place(context: Context, data: str) -> dict[str, Any]:

@@ -54,6 +54,10 @@ def test_the_gateway_reads_what_site_yaml_says(site: Context, tmp_path: Path) ->
     (issuer,) = read.access.identity_providers
     assert (issuer.name, str(issuer.jwks_url)) == ("staff", "https://10.77.0.20/realms/staff/certs")
     assert issuer.grants[0].team == "cards"
+    assert (read.access.failures.per_minute, read.access.failures.total_per_minute) == (5, 200)
+    assert [each.listed_hits_per_hour for each in (read.access, team, issuer.grants[0])] == [500, 100, 20]
+    assert read.limits.max_tenant_bytes_in_flight == 1 << 20
+    assert read.vault.max_rows_per_tenant == 5000
     assert read.quota.default_limits.concurrent_requests == 8
     assert read.quota.prices is not None
     assert read.quota.prices.upstreams["sovereign-cloud"].output_price_per_million == 15

@@ -62,6 +62,8 @@ def test_the_gateway_reads_what_site_yaml_says(tmp_path: Path) -> None:
     site = context_of(spec, EXAMPLES / "lab")
     [gateway] = [node for _, node in site.spec.nodes() if site.is_gateway(node)]
     laid = {each.path: each.mode for each in credentials_on(site, gateway)}
+    assert len(read.recognizer_files) == 2
+    assert [laid[str(path)] for path in read.recognizer_files] == ["0600", "0600"]
     assert [laid[str(path)] for path in (read.exact_data_match.index_file, read.exact_data_match.key_file)] == [
         "0600",
         "0600",

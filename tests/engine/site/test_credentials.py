@@ -109,6 +109,22 @@ def test_a_new_list_of_people_is_a_change_that_the_plan_shows_by_its_fingerprint
     assert change.after["fingerprint"] == fingerprint(sha256_hex(b"the second index"))
 
 
+def test_a_changed_file_of_recognizers_is_a_change(tmp_path: Path) -> None:
+    folder = example("lab", tmp_path / "site").folder
+    text = (folder / "site.yaml").read_text()
+    listed = "  detect: {recognizer_files: [cases.yaml, contracts.yaml]}\n  policy:\n"
+    (folder / "site.yaml").write_text(text.replace("  policy:\n", listed, 1))
+    site = Site.open(folder / "site.yaml", touches_nodes=False)
+    for name in ("cases.yaml", "contracts.yaml"):
+        (site.folder / name).write_text("recognizers: []\n")
+    site.credentials.ensure(site.context())
+    facts = laid(site)
+    assert planned(site, facts) == []
+    (site.folder / "contracts.yaml").write_text("recognizers: [changed]\n")
+    [change] = [each for each in changes(site.context(), facts) if each.kind == "credential"]
+    assert change.id == "s1/credential/recognizers-2.yaml"
+
+
 def test_a_certificate_about_to_run_out_is_a_change(site: Site) -> None:
     context, later = site.context(), datetime.now(UTC) + timedelta(days=380)
     now, then = (site.credentials.fingerprints(context, now=moment) for moment in (datetime.now(UTC), later))

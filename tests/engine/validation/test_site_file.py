@@ -291,6 +291,40 @@ def test_secret_files_are_closed_to_others(whole_site: Path) -> None:
     ]
 
 
+RECOGNIZERS = """\
+  detect:
+    recognizers:
+      - {name: CASE_NUMBER, patterns: ["C-[0-9]{6}"], examples: {match: [C-123456]}}
+    recognizer_files: [good.yaml, bad.yaml, odd.yaml, absent.yaml]
+  policy:
+"""
+
+
+def test_all_problems_of_recognizer_files_are_reported(whole_site: Path) -> None:
+    (whole_site / "site.yaml").write_text(LAB.replace("  policy:\n", RECOGNIZERS, 1))
+    good = "recognizers:\n- {name: FILE_NUMBER, patterns: ['F-[0-9]{6}'], examples: {match: [F-123456]}}\n"
+    (whole_site / "good.yaml").write_text(good)
+    again = good + "- {name: CASE_NUMBER, patterns: ['C-[0-9]{6}'], examples: {match: [C-123456]}}\n"
+    (whole_site / "bad.yaml").write_text(again)
+    odd = "recognizers:\n- name: case\n  pattern: ['C-[0-9]{6}']\n  checksum: crc\n  examples: {match: []}\n"
+    (whole_site / "odd.yaml").write_text(odd)
+    with pytest.raises(SpecError) as caught:
+        check_files(load(whole_site / "site.yaml", today=TODAY), environ={})
+    found = [str(each).removeprefix(f"{whole_site}/") for each in caught.value.problems]
+    places = [each.split(": ")[:2] for each in found]
+    assert places == [
+        ["site.yaml:" + places[0][0].partition(":")[2], "gateway.detect.recognizer_files[3]"],
+        ["bad.yaml:2", "recognizers[0].name"],
+        ["bad.yaml:3", "recognizers[1].name"],
+        ["odd.yaml:2", "recognizers[0].name"],
+        ["odd.yaml:2", "recognizers[0].patterns"],
+        ["odd.yaml:4", "recognizers[0].checksum"],
+        ["odd.yaml:5", "recognizers[0].examples.match"],
+        ["odd.yaml:3", "recognizers[0].pattern"],
+    ]
+    assert caught.value.problems[-1].hint == "did you mean `patterns`?"
+
+
 VAULT = """\
   vault:
     postgresql: {host: 10.77.0.9, password: {file: secrets/database}}
