@@ -77,7 +77,9 @@ class Own:
 
     def wrong(self) -> dict[str, str]:
         found: dict[str, Any] = json.loads(self.gateway.request("GET", "/readyz")[2])
-        wrong: dict[str, str] = found.get("wrong", {"reload": "not shown, because the clients are not those of the start"})
+        wrong: dict[str, str] = found.get(
+            "wrong", {"reload": "not shown, because the clients are not those of the start"}
+        )
         return wrong
 
     def refusal(self) -> str:
