@@ -15,7 +15,7 @@ same holds for text files in `data:` URIs or base64. Each text has the labels th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from . import exact_json
 from .embedded_files import Wrapping, unwrapped
 from .exact_json import NumberText, number_text
 from .key_labels import LONGEST_KEY, NO_LABEL, TRANSPARENT, IsCue, Label, label_of
+from .keyed_objects import KeyedObject, objects_with
 
 Path = tuple[str | int, ...]
 """Location of a value: keys and indices from the top; `JSON` for a decoded string."""
@@ -40,6 +41,8 @@ _PLAIN_KEYS = frozenset({"content", "max_tokens", "messages", "model", "name", "
 _NAMES_OF_VALUES = ("name", "key", "label", "field")  # of an object with a `value`
 # Numbers that prose does not show: in groups, or with an exponent.
 _HIDDEN_NUMBER = re.compile(r':\s*(?:\[\s*"?[0-9]|-?[0-9.]{1,512}[eE])')
+# A key that may be an identifier or a name: it has another character than names of fields in lower case.
+_KEY_IN_TEXT = re.compile(r'"[a-z_]*+[^a-z_"\\][^"\\]*+"\s*+:')
 _FIRST_OF_DOCUMENTS = frozenset("{[ \t\r\n")
 _MOST_IN_ROW = 64  # items of a list that are read as one value
 
@@ -77,11 +80,7 @@ class JsonText:
     def escapes(self) -> int:
         """Additional levels of JSON string escapes compared with a field of an answer; tool arguments count as JSON
         there too."""
-        count, document = 0, self.document
-        while document is not None:
-            count += document.parent is not None or document.place != _JSON_FIELD
-            document = document.parent
-        return count
+        return self.document.escapes if self.document is not None else 0
 
     def put(self, value: str) -> None:
         """Replace the value in the body by `value`."""
@@ -97,6 +96,7 @@ class Document:
 
     holder: Any
     place: str | int
+    path: Path
     text: str
     decoded: Any
     parent: Document | None
@@ -104,11 +104,18 @@ class Document:
     is_partial: bool = False
     """`text` has parts that `decoded` lacks, such as a key that occurs again, so `text` must not be sent."""
 
+    @property
+    def escapes(self) -> int:
+        """Additional levels of escapes of its strings: see `JsonText`."""
+        if self.parent is None:
+            return int(self.place != _JSON_FIELD)
+        return self.parent.escapes + 1
+
 
 class JsonTexts:
     """All texts, numbers and keys of one body, in document order."""
 
-    __slots__ = ("documents", "keys", "labelled_keys", "names", "numbers", "objects", "rows", "texts")
+    __slots__ = ("documents", "keys", "labelled_keys", "names", "numbers", "objects", "renamed", "rows", "texts")
 
     def __init__(self) -> None:
         self.texts: list[JsonText] = []
@@ -125,18 +132,46 @@ class JsonTexts:
         self.objects: list[tuple[Path, dict[str, Any]]] = []
         """Objects that are items of a list: messages, content parts, tool calls."""
         self.documents: list[Document] = []
+        self.renamed: dict[Document | None, list[tuple[KeyedObject, Mapping[str, str]]]] = {}
+        """Objects whose keys `close` replaces, with the new keys, by the decoded string that contains them."""
+
+    def objects_with(self, keys: Collection[str], body: Mapping[str, Any]) -> list[KeyedObject]:
+        """Return the objects that have one of `keys`.
+
+        Args:
+            body: the body of these texts.
+        """
+        return objects_with(keys, body, self.documents, JSON)
+
+    def rename(self, keyed: KeyedObject, names: Mapping[str, str]) -> None:
+        """Replace keys of an object in `close`; until then, values are put under the old keys."""
+        self.renamed.setdefault(keyed.document, []).append((keyed, names))
+        if keyed.document is not None:
+            keyed.document.is_changed = True
 
     def close(self) -> None:
-        """Encode changed documents into their strings, inner ones first."""
+        """Replace keys, and encode changed documents into their strings, inner ones first."""
         for document in reversed(self.documents):
+            if self.renamed:
+                self._rename_in(document)
             if document.is_changed or document.is_partial:
                 document.holder[document.place] = exact_json.dumps(document.decoded).decode()
                 document.is_changed = True
                 if document.parent is not None:
                     document.parent.is_changed = True
+        if self.renamed:
+            self._rename_in(None)
+
+    def _rename_in(self, document: Document | None) -> None:
+        for keyed, names in self.renamed.get(document, ()):
+            keyed.rename(names)
 
     def undo(self) -> None:
         """Restore the body."""
+        for objects in self.renamed.values():
+            for keyed, _ in objects:
+                keyed.undo()
+        self.renamed.clear()
         for leaf in (*self.texts, *self.numbers):
             if leaf.is_changed:
                 leaf.holder[leaf.place] = leaf.value
@@ -228,7 +263,7 @@ class _Gathering:
             except (orjson.JSONDecodeError, RecursionError):
                 decoded = None
             if isinstance(decoded, dict | list):
-                inner = Document(holder, place, text, decoded, document)
+                inner = Document(holder, place, path, text, decoded, document)
                 leaves.documents.append(inner)
                 count = self.gather(decoded, (*path, JSON), inner, depth_left, label)
                 inner.is_partial = exact_json.has_duplicates(text, count)
@@ -252,7 +287,7 @@ def _may_be_document(text: str) -> bool:
     """Return whether a string is to be read decoded if it contains JSON: others are read the same as prose."""
     if text[:1] not in _FIRST_OF_DOCUMENTS or text.lstrip()[:1] not in ("{", "["):
         return False
-    return "\\" in text or _HIDDEN_NUMBER.search(text) is not None
+    return "\\" in text or _HIDDEN_NUMBER.search(text) is not None or _KEY_IN_TEXT.search(text) is not None
 
 
 def _file(holder: Any, place: Any, text: str) -> tuple[str, Wrapping] | None:

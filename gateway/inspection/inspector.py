@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 from ..body.json_texts import JSON, ORDINARY, JsonText, JsonTexts, Path, json_texts_of
 from ..body.key_labels import words_of_key
+from ..body.keyed_objects import KeyedObject
 from ..detect.clean_text_cache import CachedFinder
 from ..detect.findings.finding import Finding
 from ..detect.findings.overlaps import around_names, resolve, resolve_whole
@@ -42,7 +43,7 @@ from .joined_texts import JoinedTexts
 from .known_names import Aliases
 from .known_values import KnownValues
 from .language_gate import counted_languages, is_language
-from .object_keys import ObjectKeys
+from .object_keys import ObjectKeys, is_data
 from .question_context import answers
 from .special_categories import special_categories
 
@@ -176,9 +177,16 @@ class Inspector:
         return self._people.get(id(leaf)) or self._found[leaf.text]
 
     @property
-    def has_found_keys(self) -> bool:
-        """Whether a key of the body is an identifier or a name."""
-        return self._keys is not None and bool(self._keys.found)
+    def keys(self) -> ObjectKeys | None:
+        """The keys of the body, with their findings; None if no key was found to be an identifier or a name."""
+        return self._keys if self._keys is not None and self._keys.found else None
+
+    def objects_with_found_keys(self) -> Iterator[tuple[KeyedObject, bool]]:
+        """Yield the objects with such keys, and whether the keys may be replaced."""
+        if self._keys is not None and self._keys.found:
+            spend(len(self.leaves.texts) + len(self.leaves.names) + len(self.leaves.keys))
+            for keyed in self.leaves.objects_with(self._keys.found, self._body):
+                yield keyed, is_data(keyed, self._surface)
 
     @property
     def found(self) -> Iterator[Finding]:
@@ -200,6 +208,10 @@ class Inspector:
             spend(_TOGETHER_WORK * len(leaves.keys))
             self._keys = ObjectKeys(self.finder, leaves)
             self._keys.find()
+            for value, finding in self._keys.values:
+                self._known.add(value, finding)
+                if finding.entity_type is _PERSON:
+                    self._aliases.learn(value)
 
     def _inspect_labelled(self, leaves: JsonTexts) -> None:
         """Find what only the keys above a value explain."""
@@ -367,14 +379,16 @@ class Inspector:
                 spoken |= self._languages(text, found) - {UNKNOWN, NONE}
             elif path[0] not in surface.dropped and is_language(text, is_description=path[-1] == "description"):
                 spoken |= counted_languages(text, self._languages(text, found))
-        found_keys = self._keys.found if self._keys is not None else {}
-        for key in (*leaves.keys, *leaves.names):
-            if found := found_keys.get(key) or self._found.get(key, []):
-                _count(found, counts)
+        if self._keys is not None:
+            self._keys.take(self._found)
+            for key in (*leaves.keys, *leaves.names):
+                if in_key := self._keys.found.get(key):
+                    _count(in_key, counts)
+                elif not key.isascii():
+                    words = words_of_key(key)
+                    spoken |= counted_languages(words, languages(words))
+            if not all(may_be_replaced for _, may_be_replaced in self.objects_with_found_keys()):
                 obstacles.add(Obstacle.KEY)
-            elif not key.isascii():
-                words = words_of_key(key)
-                spoken |= counted_languages(words, languages(words))
         for leaf in leaves.numbers:
             if found := self._found[leaf.text]:
                 _count(found, counts)

@@ -16,6 +16,7 @@ from sovctl.compliance.egress_policy import Row, last
 from sovctl.support.errors import Problem, SpecError
 
 from ..detect.clean_text_cache import Finder
+from ..detect.findings.finding import Finding
 from ..detect.language.language import NONE
 from ..detect.special_categories.lexicon import CATEGORIES
 from ..domain.entities import EntityType
@@ -67,6 +68,17 @@ class Permissions:
         if self.by_rule and (action := self.by_rule.get((entity_type, rule))):
             return action
         return self.by_entity_type[entity_type]
+
+    def to_replace(self, findings: Sequence[Finding]) -> tuple[list[Finding], list[Finding]]:
+        """Return the findings to replace, and those of them to mask."""
+        found, masks, allow, mask = [], [], Action.ALLOW, Action.MASK  # looking up an enum's members is slow
+        for finding in findings:
+            action = self.action_for(finding.entity_type, finding.rule)
+            if action is not allow:
+                found.append(finding)
+                if action is mask:
+                    masks.append(finding)
+        return found, masks
 
 
 _NO_FALLBACKS: Mapping[str, Permissions] = MappingProxyType({})

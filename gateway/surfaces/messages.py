@@ -100,7 +100,7 @@ class Messages(Surface):
         return path[0] == "system" if len(path) == 2 else path[0] == "messages" and path[-2] == "content"
 
     def is_argument(self, path: Path) -> bool:
-        return "input" in path[4:]
+        return path[:1] == ("messages",) and "input" in path[4:]
 
     def obstacle(self, part: Mapping[str, Any]) -> Obstacle | None:
         source = part.get("source")

@@ -20,7 +20,6 @@ import orjson
 
 from ..body import exact_json
 from ..detect.clean_text_cache import CachedFinder
-from ..detect.findings.finding import Finding
 from ..detect.text.literals import Literals
 from ..domain.entities import EntityType, Mark
 from ..inspection.inspector import Inspector
@@ -29,6 +28,7 @@ from ..settings import Action
 from ..tokens.surrogates import is_fixed
 from ..tokens.token import ID_CHARACTERS, TokenIssuer
 from .earlier_tokens import EarlierTokens
+from .keys import new_keys
 from .text import Replaced, replace_with_spans
 
 _TOUCHING = 32  # characters; a new identifier that includes part of a replacement begins or ends this near to it
@@ -73,8 +73,6 @@ def tokenize_body(
     Raises:
         IdentifierLeak: the body would still contain an identifier.
     """
-    if inspector.has_found_keys:
-        raise IdentifierLeak("an identifier as a key")  # a person of an earlier turn: policy has decided before
     leaves = inspector.leaves
     memory = inspector.memory_of_turns if not issuer.surrogates else None
     earlier = EarlierTokens(memory, issuer) if memory is not None else None
@@ -89,7 +87,7 @@ def tokenize_body(
             findings = inspector.findings(leaf)
             if not findings and "_" not in leaf.text:
                 continue
-            found, masks = _sorted_out(findings, permissions)
+            found, masks = permissions.to_replace(findings)
             if is_fixed(leaf.path):
                 continue
             escapes = leaf.escapes if leaf.document else 0
@@ -108,6 +106,19 @@ def tokenize_body(
                     rewritten.append(replaced)
                     if earlier is not None:
                         earlier.note(leaf.text, found, masks, escapes, spans)
+        for keyed, may_be_replaced in inspector.objects_with_found_keys():
+            assert inspector.keys is not None
+            if keyed.path[:1] and keyed.path[0] in dropped:
+                continue
+            renamed = new_keys(keyed, inspector.keys, permissions, issuer)
+            if not renamed.names:
+                continue
+            if not may_be_replaced:  # a person of an earlier turn: policy has decided before
+                raise IdentifierLeak("an identifier as a key")
+            is_rewritten = True
+            leaves.rename(keyed, renamed.names)
+            issued.update(renamed.issued)
+            masked += renamed.replaced
         leaves.close()
         new = {key: value for key, value in body.items() if key not in dropped}
         new.update(told, model=model)
@@ -127,18 +138,6 @@ def tokenize_body(
         if is_clean and earlier is not None:
             earlier.remember()
     return TokenizedBody(data, issued)
-
-
-def _sorted_out(findings: Sequence[Finding], permissions: Permissions) -> tuple[list[Finding], list[Finding]]:
-    """Return the findings to replace, and those of them to mask."""
-    found, masks, allow, mask = [], [], Action.ALLOW, Action.MASK  # looking up an enum's members is slow
-    for finding in findings:
-        action = permissions.action_for(finding.entity_type, finding.rule)
-        if action is not allow:
-            found.append(finding)
-            if action is mask:
-                masks.append(finding)
-    return found, masks
 
 
 def _scan_output(rewritten: Sequence[Replaced], finder: CachedFinder, permissions: Permissions) -> bool:

@@ -21,6 +21,7 @@ class JsonPath:
     def __init__(self) -> None:
         self._open: list[str] = []  # brackets
         self._keys: list[str | None] = []  # one for each open object; None before its first key
+        self._taken: list[set[str]] = []  # keys of each open object, so far
         self._is_in_string = False
         self._is_escaped = False  # the text ends within a string, after a backslash that escapes the next character
         self._key = ""  # raw text of the key so far
@@ -35,6 +36,15 @@ class JsonPath:
             return None
         keys = self._keys[:-1] if self._is_key and self._is_in_string else self._keys
         return tuple(key for key in keys if key is not None)
+
+    def is_taken(self, key: str) -> bool:
+        """Return whether the position is the start of a key, and the object already has `key`."""
+        return self._is_key and self._is_in_string and not self._key and key in self._taken[-1]
+
+    def take(self, key: str) -> None:
+        """Record that the client gets `key` at this position, if it is the start of a key."""
+        if self._is_key and self._is_in_string and not self._key:
+            self._taken[-1].add(key)
 
     def feed(self, text: str) -> None:
         """Add raw JSON text."""
@@ -64,7 +74,8 @@ class JsonPath:
         self._is_in_string = self._is_escaped = False
         if self._is_key and not self._is_broken:
             try:
-                self._keys[-1] = json.loads(f'"{self._key}"', strict=False)
+                self._keys[-1] = key = json.loads(f'"{self._key}"', strict=False)
+                self._taken[-1].add(key)
             except ValueError:
                 self._is_broken = True
         self._is_key = False
@@ -78,6 +89,7 @@ class JsonPath:
         elif first == "{":
             self._open.append("{")
             self._keys.append(None)
+            self._taken.append(set())
             self._may_be_key = True
         elif first == "[":
             self._open.append("[")
@@ -87,6 +99,7 @@ class JsonPath:
                 self._is_broken = True
             elif first == "}":
                 self._keys.pop()
+                self._taken.pop()
             self._may_be_key = False
         elif first == ",":
             self._is_broken = not self._open

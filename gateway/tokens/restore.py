@@ -337,6 +337,10 @@ class Restorer:
             self.counts.withheld += 1
             self._taken.pop(self._passed + found.start, None)
             return self._as_text(text, found.start, found.end, out)
+        if self._path is not None and self._path.is_taken(value):  # a parser would drop one of two equal keys
+            self.counts.withheld += 1
+            self._taken.pop(self._passed + found.start, None)
+            return self._as_text(text, found.start, found.end, out)
         is_in_link = not self._context.may_restore(label, value, text[found.end : found.end + LOOKAHEAD])
         if is_in_link and not self._context.is_allowed:
             self.counts.withheld += 1
@@ -350,6 +354,9 @@ class Restorer:
             value = quote(value, safe="")
         else:
             self._context.restored(label, value)
+            if self._path is not None:
+                self._path.take(value)
+                self._path.feed(text[found.start : found.end])  # rules name keys as the model wrote them
             value = json_inside(value) if self._is_json else value
         if found.label is None and text[found.start - 1 : found.start].isalnum():
             value = " " + value  # keep the model's own label before the value, as a word

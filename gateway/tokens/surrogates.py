@@ -132,6 +132,11 @@ def is_fixed(path: Path) -> bool:
     return path[-1] in _FIXED and path[0] in _SCHEMAS and JSON not in path
 
 
+def is_in_schema(path: Path) -> bool:
+    """Return whether a value is in a schema or a definition of a tool, whose keys mean something to the server."""
+    return path[:1] != () and path[0] in _SCHEMAS
+
+
 def _remainder(text: str) -> int:
     """Return the remainder modulo 97 of a number in letters and digits (ISO 7064)."""
     return int("".join(str(int(character, 36)) for character in text)) % 97

@@ -189,10 +189,9 @@ class Channels:
         if isinstance(value, list):
             return [self._arguments(item, action, is_json=False, path=path) for item in value]
         if isinstance(value, dict):
+            keys = self._keys(value, lambda _: action(path))
             return {
-                self._restoration.text(key, action=lambda _: action(path)): self._arguments(
-                    item, action, is_json=False, path=(*path, key)
-                )
+                keys[key]: self._arguments(item, action, is_json=False, path=(*path, key))
                 for key, item in value.items()
             }
         return value
@@ -203,8 +202,21 @@ class Channels:
         if isinstance(value, list):
             return [self._document(item) for item in value]
         if isinstance(value, dict):
-            return {self._restoration.text(key): self._document(item) for key, item in value.items()}
+            keys = self._keys(value, None)
+            return {keys[key]: self._document(item) for key, item in value.items()}
         return value
+
+    def _keys(self, value: dict[str, Any], action: ArgumentAction | None) -> dict[str, str]:
+        """Return the restored keys of an object by its keys; a token remains if its value is a key already."""
+        restored_keys: dict[str, str] = {}
+        taken = set(value)
+        for key in value:
+            name = self._restoration.text(key, action=action)
+            if name != key and name in taken:
+                name = key
+            taken.add(name)
+            restored_keys[key] = name
+        return restored_keys
 
 
 def nested(path: Channel, text: str) -> Any:

@@ -27,6 +27,7 @@ ROUTE = RouteSettings(model="assistant", pool="chat", cloud="cloud")
 PERMISSIONS = Policy.compile(PolicySettings(), [ROUTE]).of("t", "assistant")
 DETECTOR = make_detector(DetectSettings(phone_regions=["DE", "US"]))
 PERMISSIONS = Policy.compile(PolicySettings(), [RouteSettings(model="m", pool="chat", cloud="cloud")]).of("t", "m")
+KEYS = ("anna@example.com", "to:DE89370400440532013000", "Anna_Kowalska", "Anna Kowalska", 'Anna "Kowalska"')
 
 
 def leave(body: dict[str, Any]) -> TokenizedBody:
@@ -92,7 +93,7 @@ def test_choices_that_stream_at_once_do_not_mix(data: st.DataObject, prompts: li
 
 
 @examples(300)
-@given(st.data(), st.dictionaries(st.sampled_from(["to", "note", "rows"]), nested(texts), max_size=3))
+@given(st.data(), st.dictionaries(st.sampled_from(["to", "note", "rows", *KEYS]), nested(texts), max_size=5))
 def test_tool_arguments_come_back_as_the_same_json_whatever_the_nesting(
     data: st.DataObject, arguments: dict[str, Any]
 ) -> None:

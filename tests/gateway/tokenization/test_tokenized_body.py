@@ -64,6 +64,9 @@ _JSON = st.recursive(
         st.lists(inner, max_size=3),
         st.dictionaries(st.sampled_from(["a", "b", "note", "arguments", "name"]), inner, max_size=3),
         st.dictionaries(st.just("arguments"), inner.map(json.dumps), max_size=1),
+        st.dictionaries(st.sampled_from([MAIL, IBAN, f"to {CARD}", "a"]), inner, max_size=3).map(
+            lambda keyed: {"arguments": json.dumps(keyed)}
+        ),
     ),
     max_leaves=8,
 )
@@ -159,6 +162,43 @@ def test_masks_and_tokens_stand_side_by_side() -> None:
     answer = {"choices": [{"message": {"role": "assistant", "content": content}}]}
     back = CHAT.whole(answer, Restoration(outgoing.issued, "m", RestoreCounts()))["choices"][0]["message"]["content"]
     assert back == f"from {IBAN} of [EMAIL] (x) to {CARD}, [EMAIL]"
+
+
+def with_arguments(arguments: str) -> dict[str, Any]:
+    call = {"id": "1", "type": "function", "function": {"name": "pay", "arguments": arguments}}
+    return {"model": "m", "messages": [{"role": "assistant", "tool_calls": [call]}]}
+
+
+def arguments_in(body: dict[str, Any]) -> Any:
+    return orjson.loads(body["messages"][0]["tool_calls"][0]["function"]["arguments"])
+
+
+def test_masked_keys_of_one_object_remain_different() -> None:
+    outgoing = leave(with_arguments('{"[EMAIL]":0,"a@example.com":1,"b@example.com":{"x":2}}'), _MASKED)
+    assert arguments_in(sent_by(outgoing)) == {"[EMAIL]": 0, "[EMAIL] 2": 1, "[EMAIL] 3": {"x": 2}}
+    assert not outgoing.issued
+
+
+def test_a_token_that_is_a_key_already_is_not_written_twice() -> None:
+    (token,) = arguments_in(sent_by(leave(with_arguments(f'{{"{MAIL}":1}}'))))
+    document = {token: 1, MAIL: 2}
+    outgoing = leave(with_arguments(orjson.dumps(document).decode()))
+    sent = arguments_in(sent_by(outgoing))
+    assert list(sent.values()) == [1, 2]
+    _, other = sent
+    assert outgoing.issued[other] == MAIL
+
+
+@pytest.mark.parametrize("policy", [None, _MASKED])
+def test_keys_of_the_body_are_as_before(policy: PolicySettings | None) -> None:
+    inner = orjson.dumps({MAIL: {"to": MAIL}, "last": "a\nb"}).decode()
+    body = with_arguments(orjson.dumps({"first": 1, MAIL: {"deep": [{MAIL: inner}]}, "last": {IBAN: 2}}).decode())
+    before = orjson.dumps(body)
+    outgoing = leave(body, policy) if policy else leave(body)
+    assert MAIL.encode() not in outgoing.data
+    assert IBAN.encode() not in outgoing.data
+    assert orjson.dumps(body) == before
+    assert list(arguments_in(sent_by(outgoing)))[::2] == ["first", "last"]
 
 
 def test_a_single_rule_has_its_own_row() -> None:
