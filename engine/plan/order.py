@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..resources import clock, credential, environment, model, package, perimeter, pool, repository, service, tuning
 from ..resources.gateway import service as gateway
-from ..resources.host import administrator, hosts_file, resolver, sshd
+from ..resources.host import administrator, hardware, hosts_file, kernel, resolver, sshd
 from ..resources.resource_type import ResourceType
 
 # Packages need the mirror. The firewall precedes secrets and services. Pools need weights, certificates and an engine.
@@ -14,6 +14,8 @@ RESOURCE_TYPES: tuple[ResourceType, ...] = (
     package.RESOURCE_TYPE,
     service.RESOURCE_TYPE,
     tuning.RESOURCE_TYPE,
+    kernel.RESOURCE_TYPE,
+    hardware.RESOURCE_TYPE,
     clock.RESOURCE_TYPE,
     hosts_file.RESOURCE_TYPE,
     resolver.RESOURCE_TYPE,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from .types import HostName, SpecModel, words
+from .types import CatalogId, HostName, SpecModel, words
 
 LinuxUser = Annotated[
     str,
@@ -51,10 +51,25 @@ class Dns(SpecModel):
     """Domains in which short names are searched; at most 6 (resolv.conf(5))."""
 
 
+DriverParameter = Annotated[
+    str,
+    StringConstraints(pattern=r"^NVreg_[A-Za-z0-9]{1,60}$"),
+    words("a parameter of the NVIDIA module such as NVreg_RestrictProfilingToAdminUsers", kind="parameter"),
+]
+
+DriverValue = Annotated[int, Field(ge=0, le=0xFFFFFFFF)]
+
+
 class Host(SpecModel):
-    """Operating system of the nodes: administrators, ssh, names."""
+    """Operating system of the nodes: administrators, ssh, names, kernel."""
 
     administrators: list[Administrator] = Field(default_factory=list)
     """Accounts of persons. An account that is removed here is locked, and loses its keys and sudo rules."""
     dns: Dns | None = None
     """Name servers. Default: the resolver of the nodes is not changed."""
+    omitted_settings: list[CatalogId] = Field(default_factory=list)
+    """Rows of the table of GPU server settings (docs/host.md) that the site does not want, such as `init-on-alloc`. The
+    others are set on every GPU server, and compared on DGX OS."""
+    driver_parameters: dict[DriverParameter, DriverValue] = Field(default_factory=dict)
+    """Parameters of the NVIDIA kernel module, as whole numbers. `NVreg_RestrictProfilingToAdminUsers: 0` permits
+    profiling to all users."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from node_edits import OTHER_SHA256, STARTED_S, Handle, with_answer, with_file, with_text
+from node_edits import OTHER_SHA256, STARTED_S, Handle, with_answer, with_file, with_text, with_unit
 
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.resources.context import render
-from sovctl.engine.resources.host import administrator, hosts_file, resolver, sshd
+from sovctl.engine.resources.host import administrator, hardware, hosts_file, kernel, resolver, sshd
 from sovctl.engine.resources.resource import Desired
 from sovctl.engine.spec import Node
+from sovctl.support.canonical_json import sha256_hex
 
 # Keyword and value of `sshd -T` of an unchanged Debian 12.
 BARE_SSHD = {
@@ -36,7 +38,11 @@ def sshd_unit(changed_s: int) -> str:
     return f"{absent}\n{there}"
 
 
+# What the program prints on a server with 8 GPUs whose settings are right.
+HARDWARE = {"governors": ["performance"], "gpus": 8, "acs": [], "relaxed_ordering": [], "bridge_power": []}
+
 _ANSWERS = {
+    "hardware": json.dumps({**HARDWARE, "governors": ["schedutil"], "acs": ["0000:15:01.0"]}),
     "sshd": sshd_output(BARE_SSHD, ["root 192.0.2.1"]),
     "sshd_unit": sshd_unit(STARTED_S),
     "accounts": "",
@@ -150,15 +156,94 @@ def _sshd_value(old: str, new: str) -> Callable[[NodeFacts], NodeFacts]:
     return change
 
 
+def module_line(name: str) -> str:
+    """A line of /proc/modules."""
+    return f"{name} 16384 0 - Live 0x0000000000000000\n"
+
+
+def _put_kernel(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    values = desired.variables
+    if desired.name == "boot-options":
+        line = " ".join(values["options"])
+        facts = with_text(facts, kernel.BOOT_FILE, render("kernel", "grub.cfg.j2", options=values["options"]))
+        recovery = "  linux /vmlinuz-6.8 root=/dev/sda1 ro recovery nomodeset\n"
+        facts = with_text(facts, kernel.GRUB, f"menuentry 'x' {{\n\tlinux /vmlinuz-6.8 ro {line}\n}}\n{recovery}")
+        return with_text(facts, kernel.COMMAND_LINE, f"BOOT_IMAGE=/vmlinuz-6.8 ro {line}\n")
+    of_modules = {key: values[key] for key in ("blocked", "parameters")}
+    facts = with_text(facts, kernel.LOAD_FILE, render("kernel", "modules-load.conf.j2", load=values["load"]))
+    facts = with_text(facts, kernel.OPTIONS_FILE, render("kernel", "modprobe.conf.j2", **of_modules))
+    lines = [f"{key.removeprefix('NVreg_')}: {value}\n" for key, value in values["parameters"].items()]
+    facts = with_text(facts, kernel.PARAMETERS, "".join(lines))
+    return with_text(facts, kernel.MODULES, "".join(map(module_line, ["nvidia", *values["load"]])))
+
+
+def _text(path: str, old: str, new: str) -> Callable[[NodeFacts], NodeFacts]:
+    def change(facts: NodeFacts) -> NodeFacts:
+        text = facts.texts[path] or ""
+        assert old in text
+        return replace(facts, texts={**facts.texts, path: text.replace(old, new)})
+
+    return change
+
+
+def _kernel_handles(desired: Desired) -> Iterator[Handle]:
+    def handle(key: str, change: Callable[[NodeFacts], NodeFacts]) -> Handle:
+        return Handle("kernel", desired.name, key, change)
+
+    if desired.name == "boot-options":
+        yield handle("file_sha256", lambda facts: with_file(facts, kernel.BOOT_FILE))
+        for option in desired.variables["options"]:
+            yield handle("at_boot", _text(kernel.GRUB, option, "quiet"))
+            yield handle("running", _text(kernel.COMMAND_LINE, option, "quiet"))
+            # The last value of an option counts.
+            later = f"{option} {option.partition('=')[0]}=other"
+            yield handle("running", _text(kernel.COMMAND_LINE, option, later))
+        return
+    yield handle("load_sha256", lambda facts: with_file(facts, kernel.LOAD_FILE))
+    yield handle("options_sha256", lambda facts: with_file(facts, kernel.OPTIONS_FILE))
+    for module in desired.variables["load"]:
+        yield handle("loaded", _text(kernel.MODULES, module_line(module), ""))
+    for module in desired.variables["blocked"]:
+        yield handle("blocked", _text(kernel.MODULES, module_line("nvidia"), module_line(module)))
+    for key, value in desired.variables["parameters"].items():
+        name = key.removeprefix("NVreg_")
+        yield handle(f"running {key}", _text(kernel.PARAMETERS, f"{name}: {value}", f"{name}: 77"))
+
+
+def _put_hardware(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    text = render("hardware", "unit.service.j2", arguments=desired.variables["arguments"])
+    facts = with_text(facts, hardware.UNIT_FILE, text)
+    facts = with_file(facts, hardware.PROGRAM, sha256_hex(hardware.SOURCE.read_bytes()))
+    return with_answer(with_unit(facts, hardware.UNIT), "hardware", json.dumps(HARDWARE))
+
+
+def _hardware_handles(desired: Desired) -> Iterator[Handle]:
+    def handle(key: str, change: Callable[[NodeFacts], NodeFacts]) -> Handle:
+        return Handle("hardware", "settings", key, change)
+
+    yield handle("program_sha256", lambda facts: with_file(facts, hardware.PROGRAM))
+    yield handle("unit_sha256", lambda facts: with_file(facts, hardware.UNIT_FILE))
+    yield handle("enabled", lambda facts: with_unit(facts, hardware.UNIT, enabled="disabled"))
+    one_processor = {**HARDWARE, "governors": ["performance", "powersave"]}
+    yield handle("governors", lambda facts: with_answer(facts, "hardware", json.dumps(one_processor)))
+    for key in ("acs", "relaxed_ordering", "bridge_power"):
+        one_device = json.dumps({**HARDWARE, key: ["0000:15:01.0"]})
+        yield handle(key, lambda facts, text=one_device: with_answer(facts, "hardware", text))
+
+
 PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "hosts_file": _put_hosts,
     "resolver": _put_resolver,
     "administrator": _put_administrator,
     "sshd": _put_sshd,
+    "kernel": _put_kernel,
+    "hardware": _put_hardware,
 }
 HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "hosts_file": _hosts_handles,
     "resolver": _resolver_handles,
     "administrator": _administrator_handles,
     "sshd": _sshd_handles,
+    "kernel": _kernel_handles,
+    "hardware": _hardware_handles,
 }

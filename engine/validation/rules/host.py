@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from sovctl.support.errors import Problem
 
+from ...catalog.host_settings import load_host_settings
 from ...resources.context import ENGINE_USER, GATEWAY_USER
-from .rule import SiteUnderValidation, duplicates
+from .rule import SiteUnderValidation, duplicates, unknown_name
 
 SYSTEM_ACCOUNTS = frozenset({
     "root", "daemon", "bin", "sys", "sync", "games", "man", "lp", "mail", "news", "uucp", "proxy", "www-data", "backup",
@@ -38,3 +39,10 @@ def check_administrators(site: SiteUnderValidation) -> Iterator[Problem]:
         "public key",
         ((f"host.administrators[{i}].keys[{j}]", key) for i, each in people for j, key in enumerate(each.keys)),
     )
+
+
+def check_omitted_settings(site: SiteUnderValidation) -> Iterator[Problem]:
+    listed = [(f"host.omitted_settings[{i}]", each) for i, each in enumerate(site.spec.host.omitted_settings)]
+    for where, name in listed:
+        yield from unknown_name("setting of docs/host.md", name, (row.id for row in load_host_settings()), where)
+    yield from duplicates("omitted setting", listed)

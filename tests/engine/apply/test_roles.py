@@ -49,6 +49,13 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                     found += [(role, name, values) for name in ("resolv.conf.j2", "resolved.conf.j2")]
                 case "administrator":
                     found += [(role, name, {"item": item}) for name in ("keys.j2", "sudoers.j2")]
+                case "kernel":
+                    found.append((role, "grub.cfg.j2", {"options": item["options"]}))
+                    found.append((role, "modules-load.conf.j2", {"load": item["load"]}))
+                    values = {key: item[key] for key in ("blocked", "parameters")}
+                    found.append((role, "modprobe.conf.j2", values))
+                case "hardware":
+                    found.append((role, "unit.service.j2", {"arguments": item["arguments"]}))
                 case "sshd":
                     values = {key: item[key] for key in ("people", "settings", "keys")}
                     found.append((role, "sshd.conf.j2", values))

@@ -1,0 +1,86 @@
+"""Parity: settings of DGX OS are set on other GPU servers, and only compared on DGX OS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from planned_nodes import empty
+from strategies import context
+
+from sovctl.engine.catalog.host_settings import SetBy, host_settings, load_host_settings
+from sovctl.engine.catalog.platforms import load_platforms
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.plan.build import changes, desired_on
+from sovctl.engine.resources.host.kernel import DGX_RELEASE
+from sovctl.engine.resources.resource import Desired
+
+PAGE = Path(__file__).parents[3] / "docs" / "host.md"
+
+
+def wanted(preset: str, facts: NodeFacts) -> dict[tuple[str, str], Desired]:
+    site = context(preset)
+    return {(each.kind, each.name): each for each in desired_on(site, site.spec.node(facts.node), facts)}
+
+
+def dgx_os(facts: NodeFacts) -> NodeFacts:
+    return replace(facts, texts={**facts.texts, DGX_RELEASE: 'DGX_SWBUILD_VERSION="7.2.3"\n'})
+
+
+def test_a_row_without_effect_has_a_reason_and_every_row_a_package_of_dgx_os() -> None:
+    rows = load_host_settings()
+    assert len({each.id for each in rows}) == len(rows)
+    assert all(each.dgx_package and each.source and each.purpose for each in rows)
+    assert {each.id for each in rows if each.set_by is SetBy.NONE} == {each.id for each in rows if each.reason}
+
+
+def test_rows_follow_the_platform() -> None:
+    platforms = load_platforms()
+    ids = {name: {each.id for each in host_settings(platforms[name])} for name in platforms}
+    assert not ids["service"]
+    both = {"iommu-passthrough", "iommu-passthrough-arm"}
+    assert ids["hgx-h100"] & both == {"iommu-passthrough"}
+    assert ids["dgx-gb200-nvl72"] & both == {"iommu-passthrough-arm"}
+    assert {name for name, each in ids.items() if "ib-umad" in each} >= {"hgx-b200", "dgx-b200", "dgx-b300"}
+    assert "ib-umad" not in ids["hgx-h100"]
+
+
+def test_an_omitted_row_is_not_set() -> None:
+    found = host_settings(load_platforms()["hgx-h100"], omitted=["init-on-alloc"])
+    assert "init_on_alloc=0" not in {each.value for each in found}
+
+
+def test_settings_are_set_on_other_systems_and_compared_on_dgx_os() -> None:
+    set_here, compared = wanted("bank-hybrid", empty("dgx-1")), wanted("bank-hybrid", dgx_os(empty("dgx-1")))
+    for name in (("kernel", "boot-options"), ("kernel", "modules"), ("hardware", "settings")):
+        assert set_here[name].variables["is_asserted"] is False
+        assert compared[name].variables["is_asserted"] is True
+        files = {key for key in set_here[name].state or () if key.endswith("_sha256")}
+        assert files
+        assert not files & set(compared[name].state or ())
+
+
+def test_a_container_has_none_of_them_and_the_plan_gives_the_reason() -> None:
+    site = context("lab")
+    facts = {node.name: replace(empty(node.name), is_container=True) for _, node in site.spec.nodes()}
+    container = {"virtualization": {"exit_code": 0, "stdout": "systemd-nspawn\n", "stderr": ""}}
+    facts = {name: replace(each, answers={**each.answers, **container}) for name, each in facts.items()}
+    made = changes(site, facts)
+    assert not [each for each in made if each.kind in ("kernel", "hardware")]
+    reasons = [each.why for each in made if each.id == "n1/tuning/kernel"]
+    assert len(reasons) == 1
+    assert "boot options, modules, CPU governor and PCI settings" in reasons[0]
+
+
+def test_a_virtual_machine_keeps_the_pci_settings_of_its_host() -> None:
+    machine = {"virtualization": {"exit_code": 0, "stdout": "kvm\n", "stderr": ""}}
+    facts = empty("dgx-1")
+    found = wanted("bank-hybrid", replace(facts, answers={**facts.answers, **machine}))
+    assert ("hardware", "settings") not in found
+    assert ("kernel", "boot-options") in found
+
+
+def test_the_page_names_every_row_with_its_package() -> None:
+    page = PAGE.read_text()
+    for each in load_host_settings():
+        assert f"| `{each.id}` | `{each.dgx_package}` |" in page, each.id
