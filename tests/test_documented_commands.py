@@ -40,7 +40,7 @@ ANSWERS = {"sovctl gateway vault erase --tenant retail --subject-file person.txt
 def run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run one documented command in a folder. Paths below /etc/sovctl are the gateway's in the folder."""
     words = shlex.split(command.replace("/etc/sovctl/gateway.yaml", "mine/gateway.yaml"))[1:]
-    if words[0] == "gateway" and words[1] in ("keys", "vault") and "--config" not in words:
+    if words[0] == "gateway" and words[1] in ("keys", "servers", "vault") and "--config" not in words:
         words += ["--config", "mine/gateway.yaml"]  # the default is /etc/sovctl/gateway.yaml
     environ = {**os.environ, "HOME": str(folder), "PYTHONPATH": str(ROOT)}
     return warm_processes.sovctl(*words, cwd=folder, env=environ, answers=ANSWERS.get(command, ""), timeout_s=TIMEOUT_S)

@@ -119,3 +119,6 @@ class Limits(SpecModel):
     max_tenant_bytes_in_flight: Annotated[int, Field(ge=1024, le=1 << 40)] = 1 << 28
     """Maximum bytes of request bodies of one tenant that a worker holds at a time; a single request is always
     served."""
+    announce_s: Annotated[int, Field(ge=0, le=15)] = 5
+    """Seconds before a gateway stops in which `/readyz` returns 503 and requests are still served. Use at least the
+    interval of the load balancer's health checks."""

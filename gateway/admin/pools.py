@@ -13,9 +13,9 @@ from typing import Any
 
 from ..settings import UpstreamSettings
 
-_WORST = ("closed", "ejected", "busy", "half-open", "open")
+_WORST = ("closed", "ejected", "busy", "half-open", "open", "drained")
 """States of a server, from best to worst: those of `upstream.breaker`, and in addition servers far slower than their
-peers (`ejected`) or overloaded (`busy`)."""
+peers (`ejected`), overloaded (`busy`), or drained by an operator (`drained`)."""
 
 
 def upstreams(
@@ -73,6 +73,8 @@ def _server(url: str, seen: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _state(server: Mapping[str, Any]) -> str:
+    if server["is_drained"]:
+        return "drained"
     if server["circuit"] != "closed":
         return str(server["circuit"])
     return "busy" if server["is_busy"] else "ejected" if server["is_ejected"] else "closed"

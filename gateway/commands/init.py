@@ -89,6 +89,7 @@ def init(
             "key_file": str(folder / "ledger.key"),
             "origin": "standalone/gateway",
         },
+        "routing": {"drained_servers_file": str(folder / "drained-servers.json")},
         "upstreams": [upstream for upstream in upstreams if upstream is not None],
         "routes": [
             {"model": serve_as, **named, "prefer": "cloud" if cloud is not None else "pool", "release": _RELEASE}

@@ -11,10 +11,12 @@ import gc
 import os
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -53,6 +55,7 @@ from ..telemetry.metrics.sharing import WRITE_EVERY_S
 from ..telemetry.tracing import Tracing
 from ..tokens.keys import load_token_keys
 from ..upstream import Upstream
+from ..upstream.drained_servers import DrainedServers
 from ..vault import Vault, load_keks, open_vault
 from .findings_expiry import forget_findings
 from .reload import InForce, Reloader
@@ -61,21 +64,28 @@ _CHECK_ERASURES_EVERY_S = 1.0  # one index lookup; an operator who erases waits 
 # Allocations before the garbage collector scans new objects. Requests leave almost no cyclic garbage, and each scan
 # during a request is wasted: a request allocates more than CPython's default of 700 (3.11, 2026-11).
 _YOUNG_OBJECTS = 10_000
+_FOLLOW_EVERY_S = 0.5  # one `stat` and one read of a small file; a program that stops a server waits for it
 _PURGE_EVERY_S = 60.0  # frees disk space; expired conversations are unreadable already
 
 
 class UvicornServer(uvicorn.Server):
-    """uvicorn server that logs when it accepts connections, and sets `is_draining` for `/readyz`.
+    """uvicorn server that logs when it accepts connections, and announces its stop.
+
+    After the first SIGTERM `is_draining` is set for `/readyz`, and new requests are served with `connection: close` for
+    `announce_s` seconds. Then, or after a second signal, it stops to accept connections.
 
     Args:
         site: for the log.
+        announce_s: seconds.
     """
 
     is_draining = False
 
-    def __init__(self, config: uvicorn.Config, *, site: str) -> None:
+    def __init__(self, config: uvicorn.Config, *, site: str, announce_s: float) -> None:
         super().__init__(config)
         self._site = site
+        self.announce_s = announce_s
+        self._exit_at = inf
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Open the components, then the port: `serving` is logged after both."""
@@ -84,8 +94,19 @@ class UvicornServer(uvicorn.Server):
         log.event("serving", site=self._site, port=self.config.port)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        self.is_draining = True
-        super().handle_exit(sig, frame)
+        """Announce the stop after the first SIGTERM; stop after other signals."""
+        is_first, self.is_draining = not self.is_draining, True
+        if sig != signal.SIGTERM or not is_first or not self.announce_s:
+            super().handle_exit(sig, frame)
+            return
+        self._captured_signals.append(sig)
+        self._exit_at = time.monotonic() + self.announce_s
+        self.config.encoded_headers.append((b"connection", b"close"))
+        self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
+
+    async def on_tick(self, counter: int) -> bool:
+        """Return whether to stop; called ten times a second."""
+        return await super().on_tick(counter) or time.monotonic() >= self._exit_at
 
 
 class Components:
@@ -179,6 +200,10 @@ class Components:
             each.name: await stack.enter_async_context(Upstream(each, settings.limits, settings.routing))
             for each in settings.upstreams
         }
+        if (drained := settings.routing.drained_servers_file) is not None:
+            servers = stack.enter_context(DrainedServers(drained, upstreams.values()))
+            servers.follow()  # before the first request: servers may have been drained while the gateway was stopped
+            stack.callback(asyncio.create_task(_follow(servers), name="drained servers").cancel)
         audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), self._metrics)
         store = await open_store(settings)
         quota = await stack.enter_async_context(
@@ -317,6 +342,7 @@ class Components:
                 upstream.limits = settings.limits
             if self.server is not None:
                 self.server.config.timeout_graceful_shutdown = settings.limits.drain_s
+                self.server.announce_s = settings.limits.announce_s
             self._in_force = new
 
         reloader = Reloader(
@@ -379,6 +405,16 @@ async def _share(folder: MetricsFolder, metrics: Metrics) -> None:
         except OSError as error:
             log.event("metrics not shared", level=40, error=error)
         await asyncio.sleep(WRITE_EVERY_S)
+
+
+async def _follow(servers: DrainedServers) -> None:
+    while True:
+        try:
+            if servers.follow():
+                log.event("drained servers changed")
+        except InputError as error:
+            log.event("drained servers not read", level=40, error=error)
+        await asyncio.sleep(_FOLLOW_EVERY_S)
 
 
 async def _purge(vault: Vault) -> None:

@@ -2,8 +2,8 @@
 
 Errors in settings, keys, vault, ledger or detector are detected before the port is opened.
 Changed settings are applied during operation: see `reload`.
-On SIGTERM or SIGINT no new connection is accepted, `/readyz` reports `draining`, running answers have
-`limits.drain_s` seconds, and the ledger gets a last signed checkpoint.
+On SIGTERM `/readyz` reports `draining` for `limits.announce_s` seconds. Then, or on SIGINT, no new connection is
+accepted, running answers have `limits.drain_s` seconds, and the ledger gets a last signed checkpoint.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def run(components: Components, listening: socket.socket | None) -> None:
     options.load()
     if isinstance(options.ssl, ssl.SSLContext):
         options.ssl.minimum_version = ssl.TLSVersion.TLSv1_2  # NIST SP 800-52r2, 3.1
-    components.server = server = UvicornServer(options, site=settings.site)
+    components.server = server = UvicornServer(options, site=settings.site, announce_s=settings.limits.announce_s)
     with contextlib.suppress(KeyboardInterrupt, SystemExit):  # uvicorn exits by itself if it could not start
         server.run([listening] if listening is not None else None)
     if components.failure is not None:

@@ -6,7 +6,8 @@
 The supervisor has one thread and no event loop, so it can fork at any time. Shared objects (detector, keys) are
 loaded before, and their memory is shared. If a worker is restarted immediately, its socket stays open, so pending
 connections are kept. If the restart is delayed, the socket is closed, so that connections go to other workers. After a
-stop signal new connections are refused; the supervisor ends when all workers have completed their answers. A worker
+stop signal and the announcement of the workers, new connections are refused; the supervisor ends when all workers have
+completed their answers. A worker
 ends if its supervisor is gone.
 """
 
@@ -220,7 +221,8 @@ class Supervisor:
 
     def _stop(self) -> None:
         self._is_stopping = True
-        self._kill_at = time.monotonic() + self._settings.limits.drain_s + _KILL_AFTER_S
+        limits = self._settings.limits
+        self._kill_at = time.monotonic() + limits.announce_s + limits.drain_s + _KILL_AFTER_S
         self._pass_on(signal.SIGTERM)
         for place in self._places:  # the supervisor's sockets would accept connections until the last answer
             place.close_listening()

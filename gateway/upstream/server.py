@@ -62,6 +62,8 @@ class Server:
         """Time at which it last began an answer, in event-loop time (seconds)."""
         self.refusal = ""
         """Why its last response rejected this gateway, for the operator; empty if it accepted a request."""
+        self.is_drained = False
+        """An operator drains it: it receives no new requests."""
         self.ejected_until_s = 0.0
         """Skipped until then because it is far slower than its peers, in event-loop time (seconds)."""
         self.load: Load | None = None
@@ -76,12 +78,12 @@ class Server:
         self._idle: list[tuple[Connection, float]] = []  # last used connection at the end
 
     def is_admitting(self, now_s: float) -> bool:
-        """Return whether the circuit breaker admits a request."""
-        return self.breaker.would_admit(now_s)
+        """Return whether the server is not drained, and its circuit breaker admits a request."""
+        return not self.is_drained and self.breaker.would_admit(now_s)
 
     def is_available(self, now_s: float) -> bool:
         """Return whether the server is admitting, not busy and not ejected."""
-        return self.busy_until_s <= now_s and self.ejected_until_s <= now_s and self.breaker.would_admit(now_s)
+        return self.busy_until_s <= now_s and self.ejected_until_s <= now_s and self.is_admitting(now_s)
 
     def as_record(self, now_s: float, *, stale_after_s: float) -> dict[str, Any]:
         """Return its current state as plain values, for operators; metrics older than `stale_after_s` are None."""
@@ -92,6 +94,7 @@ class Server:
             "circuit": self.breaker.state(now_s).value,
             "is_busy": now_s < self.busy_until_s,
             "is_ejected": now_s < self.ejected_until_s,
+            "is_drained": self.is_drained,
             "load_age_s": None if load is None else now_s - load.at_s,
             "running": None if load is None else load.running,
             "waiting": None if load is None else load.waiting,

@@ -46,7 +46,7 @@ class State(NamedTuple):
     """Current state of an upstream."""
 
     is_down: bool = False
-    """Every server's circuit breaker is open."""
+    """Every server is drained, or its circuit breaker is open."""
     is_busy: bool = False
     """Every admitting server is overloaded."""
     has_long_queue: bool = False
@@ -67,7 +67,7 @@ class ServerView(Protocol):
     busy_until_s: float
 
     def is_admitting(self, now_s: float) -> bool:
-        """Return whether the circuit breaker admits a request."""
+        """Return whether the server is not drained, and its circuit breaker admits a request."""
 
     def is_available(self, now_s: float) -> bool:
         """Return whether the server is admitting, not busy and not ejected."""

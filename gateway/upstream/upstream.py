@@ -34,7 +34,7 @@ from .answer import Answer, Attempts
 from .breaker import Breaker
 from .credentials import Authorization, authorization_of
 from .hedging import Hedge, first_of_two
-from .load import load_of
+from .load import Load, load_of
 from .retry import RetryBudget, retry_after_s
 from .server import Server
 from .server_choice import EJECTED_S, FINE, State, Thresholds, order, outliers, state_of
@@ -215,7 +215,7 @@ class Upstream:
         cause, after_s = "open", self._hedge.after_s if may_hedge else None
         numbers = iter(self._order(key, tokens, now_s))
         for number in numbers:
-            if not self.servers[number].breaker.admits(self._loop.time()):
+            if self.servers[number].is_drained or not self.servers[number].breaker.admits(self._loop.time()):
                 continue
             try:
                 if after_s is None:
@@ -235,9 +235,10 @@ class Upstream:
             if cause in _TOO_LATE or not (is_answered or may_resend) or not self._budget.withdraw(self._loop.time()):
                 raise UpstreamFailed(cause, refusal=self.refusal)
         if may_wait and cause in _OVERLOADED:
-            number = min(range(len(self.servers)), key=lambda each: self.servers[each].busy_until_s)
-            if await self._waited_for(number, deadline_s):
-                return await self._ask(number, request)
+            admitted = [each for each, server in enumerate(self.servers) if not server.is_drained]
+            first = min(admitted, key=lambda each: self.servers[each].busy_until_s, default=None)
+            if first is not None and await self._waited_for(first, deadline_s):
+                return await self._ask(first, request)
         raise UpstreamFailed(cause, refusal=self.refusal)
 
     def _second(self, numbers: Iterator[int]) -> int | None:
@@ -405,7 +406,8 @@ class Upstream:
                     server.close_idle()
             await asyncio.sleep(self.routing.scrape_every_s)
 
-    async def _look_at(self, server: Server) -> None:
+    async def load_of(self, server: Server) -> Load | None:
+        """Return the current load of a server; None if it does not report it."""
         in_flight = server.in_flight
         try:
             status, metrics = await server.get(
@@ -414,9 +416,12 @@ class Upstream:
                 at_most=_MAX_METRICS_BYTES,
             )
         except UpstreamFailed:
-            return  # the previous load expires by itself
-        load = load_of(metrics, now_s=self._loop.time(), in_flight=in_flight) if status == 200 else None
-        if load is not None:
+            return None
+        return load_of(metrics, now_s=self._loop.time(), in_flight=in_flight) if status == 200 else None
+
+    async def _look_at(self, server: Server) -> None:
+        load = await self.load_of(server)
+        if load is not None:  # otherwise the previous load expires by itself
             server.load = load
 
     def _eject(self) -> None:

@@ -1,4 +1,4 @@
-"""`sovctl gateway`: init, serve, check, explain, keys, vault, edm.
+"""`sovctl gateway`: init, serve, check, explain, keys, vault, servers, edm.
 
 The gateway is a separate program (`python -m sovctl.gateway`); this process is replaced by it (execv). No module of the
 gateway is imported here, so a machine that only plans does not need its dependencies.
@@ -18,6 +18,7 @@ from sovctl.support.errors import MissingTool
 
 from . import edm as gateway_edm
 from . import keys as gateway_keys
+from . import servers as gateway_servers
 from . import vault as gateway_vault
 
 # Import names of the packages of the extra `gateway`.
@@ -126,5 +127,6 @@ def register(app: typer.Typer) -> None:
     """Add the command to `sovctl`."""
     gateway.add_typer(gateway_keys.make(_become, _DEFAULT))
     gateway.add_typer(gateway_vault.make(_become, _DEFAULT))
+    gateway.add_typer(gateway_servers.make(_become, _DEFAULT))
     gateway.add_typer(gateway_edm.make(_become))
     app.add_typer(gateway)

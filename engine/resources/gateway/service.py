@@ -32,6 +32,8 @@ UNIT_FILE = f"/etc/systemd/system/{UNIT}.service"
 DATA = "/var/lib/sovctl/gateway"
 LOCAL_CLIENTS = f"{DATA}/clients.json"
 """Clients of this node that `sovctl gateway keys` manages."""
+DRAINED_SERVERS = f"{DATA}/drained-servers.json"
+"""Servers of pools that receive no requests; `sovctl apply` drains a server before it changes."""
 KNOWN, FOREIGN = "none, or written by sovctl gateway keys", "a file that sovctl gateway keys did not write"
 CACHE = "/var/cache/sovctl/gateway"
 """Folder of the compiled patterns; `CacheDirectory=` of the unit."""
@@ -85,9 +87,10 @@ def configuration(context: Context) -> dict[str, Any]:
             "max_kv_usage": gateway.routing.max_kv_usage,
             "hedge": gateway.routing.hedge,
             "resend_unanswered": gateway.routing.resend_unanswered,
+            "drained_servers_file": DRAINED_SERVERS,
         },
         "limits": gateway.limits.model_dump(mode="json", exclude_defaults=True)
-        | {"request_timeout_s": gateway.limits.request_timeout_s},
+        | {"request_timeout_s": gateway.limits.request_timeout_s, "announce_s": gateway.limits.announce_s},
     }
 
 

@@ -37,5 +37,8 @@ class Limits(SettingsModel):
     request_timeout_s: Annotated[float, Field(gt=0, le=7200)] = 600.0
     """Seconds until the first byte of the answer, over all attempts. A client may request a shorter timeout. 600 s is
     the default of the openai client (2.x, read 2026-11)."""
+    announce_s: Annotated[int, Field(ge=0, le=300)] = 0
+    """Seconds after SIGTERM in which `/readyz` returns 503 and requests are still served with `connection: close`, so
+    that load balancers and clients use another gateway. 0: none. Kubernetes sites use a `preStop` sleep for this."""
     drain_s: Annotated[int, Field(ge=1, le=600)] = 30
-    """Seconds for running answers to finish after SIGTERM."""
+    """Seconds for running answers to finish after SIGTERM and `announce_s`."""

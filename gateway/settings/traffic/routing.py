@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
@@ -71,3 +72,6 @@ class RoutingSettings(SettingsModel):
     `idempotency-key`."""
     stale_after_s: Annotated[float, Field(ge=0.1, le=600)] = 5.0
     """Seconds after which metrics are ignored; then only the gateway's own requests in flight count."""
+    drained_servers_file: Path | None = None
+    """File with the servers that receive no new requests, written by `gateway servers drain`. Default: none; servers
+    cannot be drained."""

@@ -14,6 +14,7 @@ CHAT = UpstreamSettings(name="chat", kind=UpstreamKind.POOL, base_urls=["http://
 
 def server(url: str = "a", **changes: Any) -> dict[str, Any]:
     plain = {"url": url, "in_flight": 1, "circuit": "closed", "is_busy": False, "is_ejected": False}
+    plain["is_drained"] = False
     unknown = dict.fromkeys(("load_age_s", "running", "waiting", "kv_usage"))
     return {**plain, **unknown, **changes}
 
@@ -53,6 +54,7 @@ def test_unknown_figures_are_not_shown_as_zero() -> None:
         ([{"is_ejected": True}, {"is_busy": True}], "busy"),
         ([{"is_busy": True}, {"circuit": "half-open"}], "half-open"),
         ([{"circuit": "half-open"}, {"circuit": "open", "is_ejected": True}], "open"),
+        ([{"circuit": "open"}, {"is_drained": True}], "drained"),
     ],
 )
 def test_the_worst_opinion_is_shown(seen: list[dict[str, Any]], state: str) -> None:
