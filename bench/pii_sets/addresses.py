@@ -3,38 +3,29 @@
     for document in addresses("de", documents=60, seed=7): ...     # one span of type ADDRESS in each
     for document in streets("de", documents=60, seed=7): ...       # no spans
 
-Streets, cities and sentences are in `addresses.yaml`; numbers and postcodes are drawn.
+Streets, cities and sentences are in `words/addresses.yaml`; numbers and postcodes are drawn.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
-import yaml
-
 from bench.pii_sets.documents import Page
+from bench.pii_sets.words.reader import words_of
 
 _LETTERS = "ABDEFGHJLNPRSTUWXYZ"
 
 
-@functools.cache
-def _known() -> dict[str, dict[str, list[str]]]:
-    found: dict[str, dict[str, list[str]]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
-    return found
-
-
 def languages() -> tuple[str, ...]:
     """Return the languages, sorted."""
-    return tuple(sorted(_known()))
+    return tuple(sorted(words_of("addresses")))
 
 
 def addresses(language: str, *, documents: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield documents with one address each."""
-    known, dice = _known()[language], Random(f"{seed} addresses {language}")
+    known, dice = words_of("addresses")[language], Random(f"{seed} addresses {language}")
     for _ in range(documents):
         page = Page(language)
         start, _, end = dice.choice(known["sentences"]).partition("{x}")
@@ -46,7 +37,7 @@ def addresses(language: str, *, documents: int, seed: int) -> Iterator[dict[str,
 
 def streets(language: str, *, documents: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield documents without addresses."""
-    known, dice = _known()[language], Random(f"{seed} streets {language}")
+    known, dice = words_of("addresses")[language], Random(f"{seed} streets {language}")
     for _ in range(documents):
         page = Page(language)
         page.say(" ".join(dice.sample(known["clean"], 3)))

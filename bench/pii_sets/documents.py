@@ -5,22 +5,18 @@ for document in structured("de", per_type=60, seed=7): ...      # {"text", "lang
 
 from __future__ import annotations
 
-import functools
 import string
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
-
-import yaml
 
 from bench.pii_sets import europe, world
 from bench.pii_sets.europe import Draw
 from bench.pii_sets.evasions import evasions_for
+from bench.pii_sets.words.reader import languages_in, words_of
 
-_FOLDER = Path(__file__).parent / "languages"
-LANGUAGES = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
+LANGUAGES = languages_in("languages")
 
 # Recognizable without a word next to it.
 _TELLING = frozenset({"EMAIL", "IBAN", "CARD", "SECRET", "IP", "MAC", "BITCOIN"})
@@ -57,7 +53,7 @@ class Page:
 def structured(language: str, *, per_type: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield documents with one to three identifiers, each type of this language at least `per_type` times."""
     dice = Random(f"{seed} structured {language}")
-    known = _language(language)
+    known = words_of(f"languages/{language}")
     draws = _draws(language)
     wanted = [kind for kind in draws for _ in range(per_type)]
     dice.shuffle(wanted)
@@ -78,7 +74,7 @@ def structured(language: str, *, per_type: int, seed: int) -> Iterator[dict[str,
 def disguised(language: str, *, per_type: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield documents with e-mail addresses, IBANs, cards and national numbers of this language in every disguise."""
     dice = Random(f"{seed} disguised {language}")
-    known, draws = _language(language), _draws(language)
+    known, draws = words_of(f"languages/{language}"), _draws(language)
     own = [kind for kind in draws if kind[:3] in {f"{region}_" for region in _regions(language)}]
     for kind in (*(each for each in _DISGUISED if each in draws), *own):
         for name, disguise in evasions_for(kind).items():
@@ -91,7 +87,7 @@ def disguised(language: str, *, per_type: int, seed: int) -> Iterator[dict[str, 
 def clean(language: str, *, documents: int, seed: int) -> Iterator[dict[str, Any]]:
     """Texts with many numbers that are not identifiers."""
     dice = Random(f"{seed} clean {language}")
-    known = _language(language)
+    known = words_of(f"languages/{language}")
     for _ in range(documents):
         page = Page(language)
         page.say(" ".join(clean_sentence(known, dice) for _ in range(dice.randrange(2, 6))))
@@ -128,20 +124,14 @@ def _filled(template: str, values: dict[str, str]) -> str:
     return text.replace("\0", "{").replace("\1", "}")
 
 
-@functools.cache
-def _language(language: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((_FOLDER / f"{language}.yaml").read_text(encoding="utf-8"))
-    return found
-
-
 def _regions(language: str) -> set[str]:
     """Countries whose numbers have labels in this language."""
-    return {kind[:2] for kind in _language(language)["labels"] if kind[2:3] == "_"}
+    return {kind[:2] for kind in words_of(f"languages/{language}")["labels"] if kind[2:3] == "_"}
 
 
 def _draws(language: str) -> dict[str, Draw]:
     """Return the generator of each type of this language."""
-    known = _language(language)
+    known = words_of(f"languages/{language}")
     own: dict[str, Draw] = {"PHONE": world.phone(language)}
     if known["ibans"]:
         by_country = [world.iban(country) for country in known["ibans"]]

@@ -3,39 +3,30 @@
     for document in legal_forms("pl", documents=60, seed=7): ...     # no spans
     for document in counters("cs", documents=60, seed=7): ...        # the same
 
-Names, legal forms and sentences are in `legal_forms.yaml`; digits are drawn.
+Names, legal forms and sentences are in `words/legal_forms.yaml`; digits are drawn.
 """
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
-import yaml
-
 from bench.pii_sets.documents import Page
+from bench.pii_sets.words.reader import words_of
 
 _SENTENCES = 3  # of one document
 
 
-@functools.cache
-def _known() -> dict[str, dict[str, list[str]]]:
-    found: dict[str, dict[str, list[str]]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
-    return found
-
-
 def languages() -> tuple[str, ...]:
     """Return the languages, sorted."""
-    return tuple(sorted(_known()))
+    return tuple(sorted(words_of("legal_forms")))
 
 
 def legal_forms(language: str, *, documents: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield documents about companies, some in capitals."""
-    known, dice = _known()[language], Random(f"{seed} legal forms {language}")
+    known, dice = words_of("legal_forms")[language], Random(f"{seed} legal forms {language}")
     for _ in range(documents):
         page = Page(language)
         text = " ".join(
@@ -47,7 +38,7 @@ def legal_forms(language: str, *, documents: int, seed: int) -> Iterator[dict[st
 
 def counters(language: str, *, documents: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield documents with numbers of meters and invoices, and with days."""
-    known, dice = _known()[language], Random(f"{seed} counters {language}")
+    known, dice = words_of("legal_forms")[language], Random(f"{seed} counters {language}")
     for _ in range(documents):
         page = Page(language)
         text = " ".join(dice.choice(known["counters"]) for _ in range(_SENTENCES))

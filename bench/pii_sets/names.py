@@ -9,21 +9,17 @@ sentences have no name in them, but words that are also names.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import unicodedata
 from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
-import yaml
-
 from bench.pii_sets import world
 from bench.pii_sets.documents import Page
+from bench.pii_sets.words.reader import languages_in, words_of
 
-_FOLDER = Path(__file__).parent / "people"
-LANGUAGES = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
+LANGUAGES = languages_in("people")
 COLUMNS = ("id", "given_name", "surname", "date_of_birth", "account", "email", "kind")
 
 _Endings = tuple[tuple[str, str], ...]
@@ -77,7 +73,7 @@ _GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "
 
 def people(language: str, *, seed: int) -> list[tuple[str, str]]:
     """Given name and surname of each person on the list in this language."""
-    known, dice = _language(language), Random(f"{seed} people {language}")
+    known, dice = words_of(f"people/{language}"), Random(f"{seed} people {language}")
     found: list[tuple[str, str]] = []
     for given, surnames in (("male", "surnames_m"), ("female", "surnames_f")):
         pairs = list(itertools.product(known[given], known.get(surnames) or known["surnames"]))
@@ -87,7 +83,7 @@ def people(language: str, *, seed: int) -> list[tuple[str, str]]:
 
 def sentences(language: str) -> list[str]:
     """Return sentences with `{name}` for a person's name."""
-    found: list[str] = _language(language)["sentences"]
+    found: list[str] = words_of(f"people/{language}")["sentences"]
     return found
 
 
@@ -113,7 +109,7 @@ def customers(*, seed: int) -> list[dict[str, str]]:
 
 def named(language: str, *, seed: int) -> Iterator[dict[str, Any]]:
     """Every listed person of this language in every form, and the traps."""
-    known, dice = _language(language), Random(f"{seed} named {language}")
+    known, dice = words_of(f"people/{language}"), Random(f"{seed} named {language}")
     for given, surname in people(language, seed=seed):
         for form, name, sentence in _forms(language, given, surname, dice):
             page = Page(language)
@@ -127,7 +123,7 @@ def named(language: str, *, seed: int) -> Iterator[dict[str, Any]]:
 
 def _forms(language: str, given: str, surname: str, dice: Random) -> Iterator[tuple[str, str, str]]:
     """Form, name in that form, a sentence for it."""
-    known = _language(language)
+    known = words_of(f"people/{language}")
     plain = {
         "full": f"{given} {surname}",
         "reversed": f"{surname} {given}",
@@ -159,7 +155,7 @@ def _inflected(name: str, endings: _Endings) -> str:
 
 def _latin(language: str, given: str, surname: str) -> str:
     """The name in ASCII, as written without this language's keyboard."""
-    known = _language(language)
+    known = words_of(f"people/{language}")
     if "latin" in known:
         return f"{known['latin'][given]} {known['latin'][surname]}"
     if language in ("ru", "kk"):
@@ -167,9 +163,3 @@ def _latin(language: str, given: str, surname: str) -> str:
     text = f"{given} {surname}".translate(_GERMAN if language == "de" else {})
     text = text.replace("ł", "l").replace("Ł", "L").replace("ı", "i").replace("İ", "I")
     return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
-
-
-@functools.cache
-def _language(language: str) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((_FOLDER / f"{language}.yaml").read_text(encoding="utf-8"))
-    return found

@@ -4,44 +4,35 @@
     for document in others("de", documents=60, seed=7): ...        # the same, "categories": []
     for document in nameless("de", documents=60, seed=7): ...      # the first ones without a person, "categories": []
 
-Sentences are in `special_categories.yaml`. Every second document is dirty: in capitals, without accents, with marks,
-line breaks or double spaces, or with an identifier instead of a name.
+Sentences are in `words/special_categories.yaml`. Every second document is dirty: in capitals, without accents,
+with marks, line breaks or double spaces, or with an identifier instead of a name.
 """
 
 from __future__ import annotations
 
-import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
 
-import yaml
-
 from bench.pii_sets.documents import Page
+from bench.pii_sets.words.reader import words_of
 from bench.pii_sets.world import iban
 
 _PERSON = "{p}"
-_Known = dict[str, list[str]]
-
-
-@functools.cache
-def _known() -> dict[str, _Known]:
-    found: dict[str, _Known] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
-    return found
+_WORDS: dict[str, dict[str, list[str]]] = words_of("special_categories")
 
 
 def languages() -> tuple[str, ...]:
     """Return the languages, sorted."""
-    return tuple(sorted(_known()))
+    return tuple(sorted(_WORDS))
 
 
 def mentions(language: str, *, documents: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield documents that mention one category; each sentence occurs if there are enough documents."""
     dice = Random(f"{seed} special {language}")
-    sentences = [(name, each) for name, written in _known()[language].items() if name.isupper() for each in written]
+    sentences = [(name, each) for name, written in _WORDS[language].items() if name.isupper() for each in written]
     for number in range(documents):
         category, sentence = sentences[number % len(sentences)]
         yield _document(language, sentence, dice, is_dirty=number % 2 == 1) | {"categories": [category]}
@@ -51,14 +42,14 @@ def others(language: str, *, documents: int, seed: int) -> Iterator[dict[str, An
     """Yield documents with a person that mention no category."""
     dice = Random(f"{seed} not special {language}")
     for number in range(documents):
-        sentences = " ".join(dice.sample(_known()[language]["clean"], 2))
+        sentences = " ".join(dice.sample(_WORDS[language]["clean"], 2))
         yield _document(language, sentences, dice, is_dirty=number % 2 == 1) | {"categories": []}
 
 
 def nameless(language: str, *, documents: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the sentences of all categories without a person."""
     dice = Random(f"{seed} nameless {language}")
-    written = [each for name, sentences in _known()[language].items() if name.isupper() for each in sentences]
+    written = [each for name, sentences in _WORDS[language].items() if name.isupper() for each in sentences]
     for _ in range(documents):
         page = Page(language)
         page.say(" ".join(" ".join(each.replace(_PERSON, "").split()) for each in dice.sample(written, 2)))
@@ -66,7 +57,7 @@ def nameless(language: str, *, documents: int, seed: int) -> Iterator[dict[str, 
 
 
 def _document(language: str, sentences: str, dice: Random, *, is_dirty: bool) -> dict[str, Any]:
-    title, _, name = dice.choice(_known()[language]["people"]).partition("|")
+    title, _, name = dice.choice(_WORDS[language]["people"]).partition("|")
     page, kind = Page(language), "PERSON~special"
     bend: Callable[[str], str] = _as_it_is
     if is_dirty:

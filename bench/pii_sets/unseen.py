@@ -3,24 +3,21 @@
     for document in unseen(per_type=60, seed=7): ...      # {"text", "language", "spans"}
     for document in unseen_clean(documents=120, seed=7): ...      # the same, without spans
 
-`unseen.yaml` has the sentences. A type is `KIND~class`; the class decides the bar.
+`words/unseen.yaml` has the sentences. A type is `KIND~class`; the class decides the bar.
 """
 
 from __future__ import annotations
 
-import functools
 import string
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from random import Random
 from typing import Any
-
-import yaml
 
 from bench.pii_sets.checkdigits import luhn
 from bench.pii_sets.documents import Page
 from bench.pii_sets.europe import born, digits, pl_nip, pl_pesel
 from bench.pii_sets.registers import REGISTERS
+from bench.pii_sets.words.reader import words_of
 from bench.pii_sets.world import iban
 
 CLASSES = ("list-line", "ocr", "gap", "series", "register", "vin", "thai", "label", "prose", "luhn")
@@ -177,7 +174,7 @@ def _vin(dice: Random) -> str:
 def _thai(dice: Random) -> _Made:
     year, month, day = born(dice)
     year += 543
-    known = _known()["thai"]
+    known = words_of("unseen")["thai"]
     kind = dice.randrange(3)
     if kind == 0:
         name = dice.choice(known["months"])[month - 1]
@@ -239,15 +236,9 @@ def _password(dice: Random) -> str:
     )
 
 
-@functools.cache
-def _known() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "unseen.yaml").read_text(encoding="utf-8"))
-    return found
-
-
 def _cases(dice: Random, per_type: int) -> Iterator[tuple[str, str, str, str]]:
     """Language, type, value and sentence of each document."""
-    known = _known()
+    known = words_of("unseen")
     listed = known["list-line"]
     for kind, draw in _LISTED.items():
         for _ in range(2 * per_type):
@@ -293,7 +284,7 @@ def unseen(*, per_type: int, seed: int) -> Iterator[dict[str, Any]]:
     for language, kind, value, sentence in _cases(dice, per_type):
         page = Page(language)
         if dice.random() < 0.3:
-            page.say(dice.choice(_known()["before"]) + dice.choice(("\n", " ")))
+            page.say(dice.choice(words_of("unseen")["before"]) + dice.choice(("\n", " ")))
         page.add(sentence, value, kind)
         yield page.document()
 
@@ -301,7 +292,7 @@ def unseen(*, per_type: int, seed: int) -> Iterator[dict[str, Any]]:
 def unseen_clean(*, documents: int, seed: int) -> Iterator[dict[str, Any]]:
     """Yield texts with numbers, codes and words as those of `unseen`, but without identifiers."""
     dice = Random(f"{seed} unseen clean")
-    for language, sentences in _known()["clean"].items():
+    for language, sentences in words_of("unseen")["clean"].items():
         for _ in range(documents):
             page = Page(language)
             page.say("\n".join(_numbered(dice.choice(sentences), dice) for _ in range(dice.randrange(2, 6))))

@@ -30,6 +30,7 @@ _OCR = [(index, gate) for index, undoing in enumerate(UNDOINGS) for gate in undo
 _GATES = Scanner([*(gate for _, gate in _OWN), *encoded.GATES, *(gate for _, gate in _OCR)])
 _UNDOING_OF = [*(index for index, _ in _OWN), *(None for _ in encoded.GATES), *(index for index, _ in _OCR)]
 """The undoing of each gate; None: a gate of encoded runs."""
+_FOR_DIGITS = _OCR[0][0]  # the undoing that reads letters as digits
 
 # Blocks with characters whose compatibility form (NFKC) is ASCII, and all decimal digits there are.
 _COMPATIBILITY = (
@@ -107,16 +108,22 @@ def views(text: str) -> list[NormalizedText]:
 def _add_readings(found: list[NormalizedText], view: NormalizedText, depth: int) -> None:
     wanted, places, view.runs = _signs(view)
     readings = [(view, places)]
-    undone = view
+    undone, with_letters = view, None
     for _ in range(_ROUNDS if wanted else 0):
         before = undone
         for index in sorted(wanted):
             if edits := UNDOINGS[index].edits(undone.text):
+                if index == _FOR_DIGITS and undone is not view:
+                    with_letters = with_letters or undone
                 undone = undone.replaced(edits)
         if undone is before:
             break
         undone = plain(undone)
         wanted, places, undone.runs = _signs(undone)
+    if with_letters is not None:  # an escaped value may have letters next to digits: IT98%20S005%201045
+        with_letters = plain(with_letters)
+        _, _, with_letters.runs = _signs(with_letters)
+        readings.append((with_letters, ()))
     if undone is not view:
         readings.append((undone, places))
     found += [reading for reading, _ in readings]

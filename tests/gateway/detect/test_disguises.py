@@ -310,3 +310,11 @@ def test_a_plain_view_is_plain(text: str) -> None:
 def test_what_is_encoded_hides_nothing_of_what_is_encoded_elsewhere() -> None:
     card, other = (base64.b64encode(each).decode() for each in (b"5533 1626 1242 8055", b"DE73 2890 8471 2853 44"))
     assert "5533162612428055" in [finding.value for finding in DETECTOR.find(f"{card} and {other}")]
+
+
+@pytest.mark.parametrize("blank", ["%20", "&#32;", "\\u0020", "\\x20"])
+@pytest.mark.parametrize("iban", ["IT98 S005 1045 8597 7257 4276 426", "IT70 I162 5021 2887 6285 9764 164"])
+def test_letters_of_an_escaped_iban_are_not_read_as_digits(iban: str, blank: str) -> None:
+    written = iban.replace(" ", blank)
+    found = DETECTOR.find(f"sent to {written} today")
+    assert [(f.value, f.start, f.end) for f in found] == [(iban.replace(" ", ""), 8, 8 + len(written))]

@@ -209,3 +209,10 @@ def test_a_surname_alone_is_believed_as_it_is_listed(rare: EdmFinder, text: str,
 )
 def test_sentence_capitals_do_not_make_a_name(rare: EdmFinder, text: str, expected: list[str]) -> None:
     assert surfaces(rare, text) == expected
+
+
+def test_a_short_surname_with_marks_begins_a_sentence(tmp_path: Path) -> None:
+    finder = finder_of(tmp_path, [{"given_name": "Jens", "surname": "Rätz"}, {"given_name": "Ida", "surname": "Kolb"}])
+    assert surfaces(finder, "Rätz möchte wissen, ob das Limit noch reicht.") == ["Rätz"]
+    assert surfaces(finder, "anwesend: Rätz, der Prüfer und zwei Kollegen") == ["Rätz"]
+    assert surfaces(finder, "Kolb möchte wissen, ob das Limit noch reicht.") == []

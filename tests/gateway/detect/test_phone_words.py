@@ -35,6 +35,18 @@ def test_words_beside_a_number_make_it_a_phone_number(detector: Detector, text: 
 
 
 @pytest.mark.parametrize(
+    ("text", "number", "region"),
+    [
+        ("Numéro de rappel 06.12.34.23.19 figure au dossier", "06.12.34.23.19", "FR"),
+        ("numéro de rappel 01 99 00 35 76 figure au dossier", "01 99 00 35 76", "FR"),
+        ("Volgens de brief staat terugbelnummer 06 1234 9662 in het dossier", "06 1234 9662", "NL"),
+    ],
+)
+def test_a_number_to_call_back_is_a_phone_number(text: str, number: str, region: str) -> None:
+    assert found(make_detector(DetectSettings(phone_regions=[region])), text) == [number]
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "The office has 1,234,567 files; call me about 3 of them.",

@@ -102,7 +102,9 @@ class SurnameAlone:
         if ends_like_surname(token.text):
             return True
         is_first = is_at_sentence_start(text, run.tokens[first].start)
-        if len(token.text) < (_SHORTEST_FIRST if is_first else _SHORTEST_ALONE):
+        # Few short words of prose that are not known as words have letters with marks, such as Rätz.
+        is_plain = token.text.isascii()
+        if len(token.text) < (_SHORTEST_FIRST if is_first and is_plain else _SHORTEST_ALONE):
             return False
         if is_first and own.form > Form.POSSESSIVE:
             is_suffixed = own.form is Form.SUFFIXED or values.has_suffixes
