@@ -18,6 +18,8 @@ WIDEST = 34
 """Maximum width of a column, in characters; on a terminal, lines are also cut at its width."""
 SHORT = {"is_held": ("not held", "held"), "runs_what_is_written": ("runs old files", "runs current files")}
 """Labels of boolean values by key: (false, true)."""
+RUNNING = "running_"
+"""Prefix of keys with the flags, variables and engine of a process, of which a line shows each difference."""
 HEX_DIGITS = 64
 INDENT = 4
 """Characters before the first column: two spaces, the mark, one space."""
@@ -99,8 +101,11 @@ def _brief(state: Any, other: Any = None) -> str:
     for key, value in state.items():
         if isinstance(value, list):
             there = (other or {}).get(key)
-            missing = len([line for line in value if line not in there]) if isinstance(there, list) else len(value)
-            shown.append(f"{missing} {key.replace('_', ' ')}" if missing or other is None else "")
+            missing = [line for line in value if line not in there] if isinstance(there, list) else value
+            if key.startswith(RUNNING) and isinstance(there, list):
+                shown += [f"runs {line}" for line in missing]
+            else:
+                shown.append(f"{len(missing)} {key.replace('_', ' ')}" if missing or other is None else "")
         elif key in ("version", "fingerprint", "status"):
             shown.append(_value(value))
         elif isinstance(value, str) and len(value) == HEX_DIGITS:

@@ -21,6 +21,15 @@ def stamp(name: str) -> str:
     return f"{ROOT}/{name}/.built-from"
 
 
+def folder(context: Context, name: str, *, code_sha256: str | None = None) -> str:
+    """Return the folder of an environment; its name contains a digest of the inputs."""
+    return f"{ROOT}/{name}-{_built_from(context, name, code_sha256)[:12]}"
+
+
+def _built_from(context: Context, name: str, code_sha256: str | None) -> str:
+    return sha256_hex(f"{sha256_hex(context.locks[name].read_bytes())} {code_sha256 or 'no code'}")
+
+
 def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
     if context.replicas_on(node):
         software = context.spec.software
@@ -34,14 +43,14 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
 def _environment(context: Context, name: str, *, code_sha256: str | None, why: str) -> Desired:
     lock = context.locks[name]
     lock_sha256 = sha256_hex(lock.read_bytes())
-    built_from = sha256_hex(f"{lock_sha256} {code_sha256 or 'no code'}")
+    built_from = _built_from(context, name, code_sha256)
     return Desired(
         kind="environment",
         name=name,
         state={"lock_sha256": lock_sha256, "built_from": built_from},
         why=f"{why}; wheels by hash from the site's folder",
         variables={
-            "folder": f"{ROOT}/{name}-{built_from[:12]}",
+            "folder": folder(context, name, code_sha256=code_sha256),
             "link": f"{ROOT}/{name}",
             "built_from": built_from,
             "lock": str(lock),

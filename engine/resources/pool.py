@@ -1,33 +1,39 @@
 """vLLM pools: one systemd unit for each rank of a replica, with the flags of site.yaml, and a probe of the head rank.
 
-The state has one key for each flag, so that a plan names a flag that was changed on the node.
+The state has one key for each flag of the file, so that a plan names a flag that was changed on the node. The
+`running_` keys are those of the process itself: its flags, variables and engine, as the kernel has them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import yaml
 
 from sovctl.support.canonical_json import sha256_hex
 
 from ..facts.node import NodeFacts
+from ..facts.processes import UnitProcess, parse_processes, probe_command
 from ..placement import Replica
 from ..spec import Node, Pool
 from .context import ROLES, Context, render
 from .credential import CERTIFICATES, TLS
-from .environment import ENGINE, stamp
+from .environment import ENGINE, folder, stamp
 from .model import STORE
 from .orphan import orphan
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
+from .serving.command_line import added_variables, given_flags, planned_flags
 from .serving.environment import environment
 from .serving.flags import SHUTDOWN_TIMEOUT_S, flags
 
 FOLDER = "/etc/sovctl/pools"
 UNITS = "/etc/systemd/system"
 PROBE = "/usr/local/lib/sovctl/probe"
+LAUNCHER = "/usr/local/lib/sovctl/serve"
+PROCESSES = "pool_processes"
+"""Name of the command that observes the servers' processes."""
 PROBE_TEMPLATES = ("probe.json.j2", "probe.service.j2", "probe.timer.j2")
 DPKG_LISTS = "/var/lib/dpkg/info/nvidia-driver-cuda"
 """Prefix of the driver's `<package>.list` files. dpkg writes them when it unpacks, so a pool must start after that."""
@@ -58,11 +64,11 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
     for replica in context.replicas_on(node):
         rank = next(rank for rank in replica.ranks if rank.node == node.name)
         name, pool = instance(replica), context.pool(replica.pool)
-        chosen = flags(context, replica, rank)
+        chosen, assigned = flags(context, replica, rank), environment(context, rank)
         variables = {
             "unit": unit_name(replica),
             "flags": chosen,
-            "environment": environment(context, rank),
+            "environment": assigned,
             "is_head": rank.node_rank == 0,
             "url": f"https://{context.spec.node(replica.head).address}:{replica.port}/v1",
             "model": pool.model,
@@ -74,16 +80,21 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
         unit_text = render("pool", "unit.service.j2", item=item)
         probe = [render("pool", template, item=item) for template in PROBE_TEMPLATES]
         probe.append((ROLES / "pool" / "files" / "probe").read_text())
+        launcher = (ROLES / "pool" / "files" / "serve").read_text()
         yield Desired(
             kind="pool",
             name=name,
             state={
                 **chosen,
                 "unit_sha256": sha256_hex(unit_text),
+                "launcher_sha256": sha256_hex(launcher),
                 "probe_sha256": _joint_sha256(sha256_hex(text) for text in probe),
                 "active": "active",
                 "enabled": "enabled",
                 "runs_what_is_written": True,
+                "running_flags": list(planned_flags(chosen)),
+                "running_environment": _assignments(assigned),
+                "running_engine": [folder(context, ENGINE)],
                 **({"probe": "active"} if rank.node_rank == 0 else {}),
             },
             why=f"{pool.model}, {pool.gpus_per_stage} GPUs by "
@@ -109,17 +120,37 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     loaded = [config_file, unit_file, stamp(ENGINE), *map(_verified, desired.variables["weights"])]
     loaded += [credential.path for credential in CERTIFICATES]
     loaded += [path for path in facts.files if path.startswith(DPKG_LISTS)]
+    process = parse_processes(facts.answer(PROCESSES)).get(f"{desired.variables['unit']}.service")
     changed_s = max(facts.modified_s(path) for path in loaded)
     return {
         **observed,
         "unit_sha256": facts.sha256(unit_file),
+        "launcher_sha256": facts.sha256(LAUNCHER),
         "probe_sha256": _joint_sha256(facts.sha256(path) for path in probe_files(desired.name)),
         "probe": timer.active if timer else None,
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
         # Start times of units are whole seconds: a start in the same second as the last write counts as later.
         "runs_what_is_written": bool(unit and unit.started_s >= int(changed_s)),
+        **_running(process, desired.variables["environment"]),
     }
+
+
+def _running(process: UnitProcess | None, planned: Mapping[str, str]) -> State:
+    """Return the state of the server's process; None for every key without a process."""
+    if process is None:
+        return dict.fromkeys(("running_flags", "running_environment", "running_engine"))
+    given = given_flags(process.argv)
+    chosen = {name: process.environment[name] for name in planned if name in process.environment}
+    return {
+        "running_flags": list(given) if given is not None else [" ".join(process.argv)],
+        "running_environment": sorted([*_assignments(chosen), *added_variables(process.environment, planned)]),
+        "running_engine": list(process.folders),
+    }
+
+
+def _assignments(variables: Mapping[str, str]) -> list[str]:
+    return sorted(f"{name}={value}" for name, value in variables.items())
 
 
 def _files(name: str) -> tuple[str, str]:
@@ -195,6 +226,7 @@ def _query(context: Context, node: Node) -> Query:
             f"{UNITS}/sovctl-probe-*",
             f"{UNITS}/sovctl-canary-*",
             PROBE,
+            LAUNCHER,
             FORMER_PROBE_PROGRAM,
             f"{DPKG_LISTS}*.list",
             stamp(ENGINE),
@@ -203,6 +235,7 @@ def _query(context: Context, node: Node) -> Query:
         ),
         read=tuple(f"{FOLDER}/{instance(each)}.yaml" for each in replicas),
         units=tuple(unit for each in replicas for unit in (unit_name(each), probe_timer(instance(each)))),
+        commands={PROCESSES: probe_command([f"{unit_name(each)}.service" for each in replicas])} if replicas else {},
     )
 
 

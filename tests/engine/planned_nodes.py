@@ -18,7 +18,9 @@ from strategies import context, credential_sha256
 from sovctl.engine.facts.node import InstalledPackage, NodeFacts
 from sovctl.engine.plan.build import desired_on
 from sovctl.engine.resources.context import ROLES, render
+from sovctl.engine.resources.pool import PROCESSES
 from sovctl.engine.resources.resource import Desired
+from sovctl.engine.resources.serving.command_line import arguments
 from sovctl.engine.spec import Node
 from sovctl.support.canonical_json import sha256_hex
 
@@ -94,6 +96,8 @@ def _put_pool(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
     item, name = {"name": desired.name, **desired.variables}, desired.name
     facts = with_text(facts, f"/etc/sovctl/pools/{name}.yaml", render("pool", "pool.yaml.j2", item=item))
     facts = with_file(facts, PROBE, sha256_hex((ROLES / "pool" / "files" / "probe").read_bytes()))
+    facts = with_file(facts, LAUNCHER, sha256_hex((ROLES / "pool" / "files" / "serve").read_bytes()))
+    facts = with_process(facts, f"sovctl-pool-{name}.service", server_process(desired))
     for template, path in {
         "unit.service.j2": f"{UNITS}/sovctl-pool-{name}.service",
         "probe.service.j2": f"{UNITS}/sovctl-probe-{name}.service",
@@ -102,6 +106,23 @@ def _put_pool(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
     }.items():
         facts = with_file(facts, path, sha256_hex(render("pool", template, item=item)))
     return with_unit(with_unit(facts, f"sovctl-pool-{name}"), f"sovctl-probe-{name}.timer")
+
+
+def server_process(desired: Desired) -> dict[str, Any]:
+    """The process of a pool's unit as planned, in the form of the process probe."""
+    engine = (desired.state or {})["running_engine"][0]
+    argv = [f"{engine}/bin/python", "/opt/sovctl/vllm/bin/vllm", "serve", *arguments(desired.variables["flags"])]
+    systemd = {"PATH": "(not read)", "INVOCATION_ID": "(not read)", "HOME": "/var/lib/sovctl/vllm"}
+    return {"pid": 700, "argv": argv, "environment": systemd | desired.variables["environment"], "folders": [engine]}
+
+
+def with_process(facts: NodeFacts, unit: str, process: dict[str, Any]) -> NodeFacts:
+    """The same with a process of a unit."""
+    said = facts.answers.get(PROCESSES, {"stdout": ""})["stdout"]
+    others = [line for line in said.splitlines() if json.loads(line)["unit"] != unit]
+    lines = [*others, json.dumps({"unit": unit, **process})]
+    answer = {"exit_code": 0, "stdout": "\n".join(lines) + "\n", "stderr": ""}
+    return replace(facts, answers={**facts.answers, PROCESSES: answer})
 
 
 def _put_gateway(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
@@ -117,7 +138,7 @@ REPOSITORY = {
 }
 TUNING = {"kernel": "/etc/sysctl.d/90-sovctl.conf", "limits": "/etc/security/limits.d/90-sovctl.conf"}
 CHRONY, WALL, SETTINGS = "/etc/chrony/chrony.conf", "/etc/nftables.conf", "/etc/sovctl/gateway.yaml"
-UNITS, PROBE = "/etc/systemd/system", "/usr/local/lib/sovctl/probe"
+UNITS, PROBE, LAUNCHER = "/etc/systemd/system", "/usr/local/lib/sovctl/probe", "/usr/local/lib/sovctl/serve"
 GATEWAY_UNIT = f"{UNITS}/sovctl-gateway.service"
 
 __all__ = ["Handle", "empty", "planned", "with_file", "with_text", "with_unit"]
@@ -241,9 +262,21 @@ def _pool(desired: Desired) -> Iterator[Handle]:
     yield Handle("pool", desired.name, "unit_sha256", _file(f"{UNITS}/{unit}.service"))
     yield Handle("pool", desired.name, "probe_sha256", _file(f"{UNITS}/sovctl-probe-{desired.name}.timer"))
     yield Handle("pool", desired.name, "runs_what_is_written", _unit(unit, started_s=WRITTEN_S - 1))
+    yield Handle("pool", desired.name, "launcher_sha256", _file(LAUNCHER))
+    for key, other in {
+        "running_flags": {"argv": [*server_process(desired)["argv"], "--max-num-seqs", "4"]},
+        "running_environment": {"environment": desired.variables["environment"] | {"VLLM_SERVER_DEV_MODE": "1"}},
+        "running_engine": {"folders": ["/opt/sovctl/vllm-0123456789ab"]},
+    }.items():
+        yield Handle("pool", desired.name, key, _process(desired, other))
     if desired.variables["is_head"]:
         yield Handle("pool", desired.name, "probe", _unit(f"sovctl-probe-{desired.name}.timer", active="inactive"))
     yield from _unit_handles(desired, unit)
+
+
+def _process(desired: Desired, other: dict[str, Any]) -> Change:
+    unit = f"sovctl-pool-{desired.name}.service"
+    return lambda facts: with_process(facts, unit, server_process(desired) | other)
 
 
 def _flag(config: str, flag: str) -> Change:

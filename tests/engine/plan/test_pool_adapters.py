@@ -14,6 +14,7 @@ from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.gateway import service as gateway
 from sovctl.engine.resources.resource import Desired
 from sovctl.engine.resources.resource_type import ResourceType
+from sovctl.engine.resources.serving.flags import flags
 from sovctl.engine.spec.lora import Lora
 from sovctl.gateway.settings import load_settings
 
@@ -55,7 +56,7 @@ def test_adapters_are_fetched_where_their_pool_is_and_checked_by_their_manifest(
 def test_vllm_is_told_where_they_are_and_how_many_fit_at_once(adapted: Context) -> None:
     name = adapted.spec.pools[0].name
     replica = next(each for each in adapted.replicas if each.pool == name)
-    told = pool.flags(adapted, replica, replica.ranks[0])
+    told = flags(adapted, replica, replica.ranks[0])
     assert told["enable-lora"] is True
     assert (told["max-loras"], told["max-lora-rank"]) == (2, 32)
     assert told["lora-modules"] == [
@@ -64,7 +65,7 @@ def test_vllm_is_told_where_they_are_and_how_many_fit_at_once(adapted: Context) 
     ]
     others = [each for each in adapted.replicas if each.pool != name]
     assert others
-    assert all("enable-lora" not in pool.flags(adapted, each, each.ranks[0]) for each in others)
+    assert all("enable-lora" not in flags(adapted, each, each.ranks[0]) for each in others)
 
 
 def test_what_was_verified_of_an_adapter_is_looked_at_beside_its_server(adapted: Context) -> None:

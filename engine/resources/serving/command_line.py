@@ -1,0 +1,80 @@
+"""Command line of `vllm serve`, and its comparison with the arguments of a running process.
+
+    arguments({"model": "/m", "max-num-seqs": 8})            # ["/m", "--max-num-seqs", "8"]
+    given_flags(["python", "vllm", "serve", "/m", "--max-num-seqs", "4"])     # ("max-num-seqs 4", "model /m")
+
+The unit starts `roles/pool/files/serve`, which reads the file of flags and replaces itself by `vllm serve` with these
+arguments. The kernel keeps them, so the flags of a process are known without the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ...spec.serving.section import FlagValue
+
+SYSTEMD_VARIABLES = frozenset(
+    [
+        "CREDENTIALS_DIRECTORY",
+        "HOME",
+        "INVOCATION_ID",
+        "JOURNAL_STREAM",
+        "LANG",
+        "LANGUAGE",
+        "LC_ALL",
+        "LC_CTYPE",
+        "LOGNAME",
+        "MANAGERPID",
+        "MEMORY_PRESSURE_WATCH",
+        "MEMORY_PRESSURE_WRITE",
+        "NOTIFY_SOCKET",
+        "PATH",
+        "PWD",
+        "RUNTIME_DIRECTORY",
+        "SHELL",
+        "STATE_DIRECTORY",
+        "SYSTEMD_EXEC_PID",
+        "TMPDIR",
+        "TZ",
+        "USER",
+    ]
+)
+"""Variables that systemd sets for a service. Source: systemd.exec(5), "Environment variables in spawned processes"."""
+
+
+def arguments(flags: Mapping[str, FlagValue]) -> list[str]:
+    """Return the arguments after `serve`: the model, then the other flags in their order."""
+    found = [str(flags["model"])]
+    for name, value in flags.items():
+        if name == "model":
+            continue
+        if isinstance(value, bool):
+            found.append(f"--{name}" if value else f"--no-{name}")
+        else:
+            found += [f"--{name}", *(value if isinstance(value, list) else [str(value)])]
+    return found
+
+
+def given_flags(argv: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the flags of a command line as `name value`, sorted; None if it does not start `vllm serve`."""
+    if "serve" not in argv:
+        return None
+    groups: list[list[str]] = [["model"]]
+    for word in argv[argv.index("serve") + 1 :]:
+        if word.startswith("--"):
+            name, separator, value = word.removeprefix("--").partition("=")
+            groups.append([name, value] if separator else [name])
+        else:
+            groups[-1].append(word)
+    return tuple(sorted(" ".join(group) for group in groups))
+
+
+def planned_flags(flags: Mapping[str, FlagValue]) -> tuple[str, ...]:
+    """Return planned flags in the form of `given_flags`."""
+    return given_flags(["serve", *arguments(flags)]) or ()
+
+
+def added_variables(environment: Mapping[str, str], planned: Iterable[str]) -> list[str]:
+    """Return the variables of a process that neither the unit nor systemd sets, as `NAME=value`, sorted."""
+    known = {*planned, *SYSTEMD_VARIABLES}
+    return sorted(f"{name}={value}" for name, value in environment.items() if name not in known)
