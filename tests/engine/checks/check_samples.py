@@ -211,16 +211,51 @@ POOL = _replicas.Expected(
     subject="chat",
     unit="sovctl-pool-chat.service",
     config="/etc/sovctl/pools/chat.yaml",
-    flags={"model": "/srv/sovctl/models/echo", "tensor-parallel-size": 2, "max-model-len": 512, "enforce-eager": True},
+    flags={
+        "model": "/srv/sovctl/models/echo",
+        "served-model-name": "echo",
+        "tensor-parallel-size": 2,
+        "max-model-len": 512,
+        "enforce-eager": True,
+        "gpu-memory-utilization": 0.92,
+    },
     address="10.77.0.11",
     port=8000,
+    environment={"HF_HUB_OFFLINE": "1"},
+    engine="/opt/sovctl/vllm-0123456789ab",
+    engine_version="0.32.0",
 )
 POOL_UNIT = "Id=sovctl-pool-chat.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=1234\n"
 POOL_CONFIG = (
-    "# Written by sovctl\nmodel: /srv/sovctl/models/echo\ntensor-parallel-size: 2\nmax-model-len: 512\n"
-    "enforce-eager: true\n"
+    "# Written by sovctl\nmodel: /srv/sovctl/models/echo\nserved-model-name: echo\ntensor-parallel-size: 2\n"
+    "max-model-len: 512\nenforce-eager: true\ngpu-memory-utilization: 0.92\n"
 )
-POOL_PROCESS = "/opt/sovctl/vllm/bin/python\n/opt/sovctl/vllm/bin/vllm\nserve\n--config\n/etc/sovctl/pools/chat.yaml\n"
+POOL_ARGV = (
+    "/opt/sovctl/vllm-0123456789ab/bin/python /opt/sovctl/vllm/bin/vllm serve /srv/sovctl/models/echo "
+    "--served-model-name echo --tensor-parallel-size 2 --max-model-len 512 --enforce-eager "
+    "--gpu-memory-utilization 0.92"
+)
+
+
+def pool_process(more: str = "", argv: str = POOL_ARGV, **changes: object) -> str:
+    """Output of process_probe.py."""
+    row = {"unit": "sovctl-pool-chat.service", "pid": 1234, "argv": f"{argv} {more}".split()}
+    known = {"environment": {"HF_HUB_OFFLINE": "1", "PATH": "(not read)"}, "folders": [POOL.engine]}
+    return lines(row | known | changes)
+
+
+def pool_api(version: str = "0.32.0+cpu", length: int = 512, share: str = "0.92", **models: str) -> str:
+    """Output of server_api.py."""
+    served = {"echo": "/srv/sovctl/models/echo"} | models
+    rows = [{"id": name, "root": root, "parent": None, "max_model_len": length} for name, root in served.items()]
+    cache = {"gpu_memory_utilization": share, "block_size": "128"}
+    return lines(
+        {"path": "/version", "version": version},
+        {"path": "/v1/models", "models": rows},
+        {"path": "/metrics", "cache": cache},
+    )
+
+
 POOL_ENVIRONMENT = "variables 23\nHF_HUB_OFFLINE=1\nVLLM_NO_USAGE_STATS=1\n"
 STOPPED_UNIT = POOL_UNIT.replace("active\nSubState=running\nMainPID=1234", "failed\nSubState=failed\nMainPID=0")
 
@@ -588,27 +623,37 @@ SAMPLES: dict[str, Sample] = {
     ),
     "pool.flags-as-planned": Sample(
         POOL,
-        {"unit": POOL_UNIT, "config": POOL_CONFIG, "process": POOL_PROCESS, "times": "started 1000\nwritten 990\n"},
+        {"unit": POOL_UNIT, "process": pool_process(), "config": POOL_CONFIG, "api": pool_api()},
         {
-            "changed": Bad({"config": POOL_CONFIG.replace("512", "256")}, FAIL, "max-model-len 512, got '256'"),
-            "added": Bad({"config": f"{POOL_CONFIG}api-key: (secret)\n"}, FAIL, "api-key"),
-            "on-command-line": Bad({"process": f"{POOL_PROCESS}--max-model-len\n256\n"}, FAIL, "nothing else"),
-            "older-process": Bad({"times": "started 1000\nwritten 1060\n"}, FAIL, "60 s older"),
+            "changed-file": Bad({"config": POOL_CONFIG.replace("512", "256")}, FAIL, "max-model-len 512, got '256'"),
+            "added-to-file": Bad({"config": f"{POOL_CONFIG}api-key: (secret)\n"}, FAIL, "api-key"),
+            "runs-another-value": Bad(
+                {"process": pool_process(argv=POOL_ARGV.replace("512", "256"))}, FAIL, "got 'max-model-len 256'"
+            ),
+            "runs-more": Bad({"process": pool_process("--enable-log-requests")}, FAIL, "enable-log-requests"),
+            "runs-fewer": Bad(
+                {"process": pool_process(argv=POOL_ARGV.replace("--enforce-eager ", ""))}, FAIL, "enforce-eager in"
+            ),
+            "file-on-command-line": Bad({"process": pool_process("--config /tmp/x.yaml")}, FAIL, "config /tmp/x.yaml"),
+            "another-program": Bad({"process": pool_process(argv="sleep 1000")}, FAIL, "vllm serve"),
+            "added-variable": Bad(
+                {"process": pool_process(environment={"HF_HUB_OFFLINE": "1", "LD_PRELOAD": "/tmp/x.so"})},
+                FAIL,
+                "LD_PRELOAD",
+            ),
+            "without-variable": Bad({"process": pool_process(environment={})}, FAIL, "HF_HUB_OFFLINE=1, got 'not set'"),
+            "old-engine": Bad({"process": pool_process(folders=["/opt/sovctl/vllm-old"])}, FAIL, "vllm-old"),
+            "removed-engine": Bad({"process": pool_process(folders=[f"{POOL.engine} (deleted)"])}, FAIL, "(deleted)"),
+            "no-process": Bad({"process": lines({"unit": "sovctl-pool-chat.service", "pid": 0})}, UNKNOWN, "a process"),
+            "another-release": Bad({"api": pool_api(version="0.31.0")}, FAIL, "vLLM 0.32.0, got '0.31.0'"),
+            "another-length": Bad({"api": pool_api(length=256)}, FAIL, "max-model-len 512 in /v1/models"),
+            "another-share": Bad({"api": pool_api(share="0.5")}, FAIL, "gpu-memory-utilization 0.92"),
+            "another-model": Bad({"api": pool_api(extra="/tmp/x")}, FAIL, "models echo"),
+            "moved-model": Bad({"api": pool_api(echo="/tmp/x")}, FAIL, "echo from /srv/sovctl/models/echo"),
+            "silent-api": Bad({"api": lines({"path": "/version", "error": "TimeoutError: "})}, UNKNOWN, "/version"),
             "stopped": Bad({"unit": STOPPED_UNIT}, FAIL, "running"),
-            "another-process": Bad({"process": "sleep\n1000\n"}, UNKNOWN, "vllm serve"),
         },
-        (
-            "MainPID",
-            "ActiveState",
-            "SubState",
-            "LoadState",
-            "max-model-len",
-            "enforce-eager",
-            "--config",
-            "started",
-            "written",
-            "serve",
-        ),
+        ("MainPID", "ActiveState", "SubState", "LoadState", "max-model-len", "enforce-eager", "argv", "/version"),
     ),
     "pool.probe-answers": Sample(
         POOL,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ....resources import pool as pool_resource
+from ....resources.environment import ENGINE, folder
+from ....resources.serving.environment import environment
 from ....resources.serving.flags import flags
 from ....spec import Node
 from ...model.check import Expectation
@@ -22,6 +24,10 @@ class Expected(Expectation):
         config: path of the flags file.
         flags: contents of the flags file, by vLLM's names of flags.
         address, port: where the replica's first rank accepts connections.
+        is_head: whether this rank is the first, which has the API.
+        environment: variables that the unit sets, by name.
+        engine: folder of the environment from which the process runs.
+        engine_version: vLLM release.
     """
 
     unit: str
@@ -29,6 +35,10 @@ class Expected(Expectation):
     flags: Mapping[str, Any]
     address: str
     port: int
+    is_head: bool = True
+    environment: Mapping[str, str] = field(default_factory=dict)
+    engine: str = ""
+    engine_version: str = ""
 
 
 def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -44,6 +54,10 @@ def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
             flags=flags(context, replica, rank),
             address=str(context.spec.node(replica.ranks[0].node).address),
             port=replica.port,
+            is_head=rank.node_rank == 0,
+            environment=environment(context, rank),
+            engine=folder(context, ENGINE),
+            engine_version=context.spec.software.engine_version,
         )
 
 
