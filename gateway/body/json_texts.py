@@ -21,6 +21,7 @@ from typing import Any
 
 import orjson
 
+from ..domain.work import spend
 from . import exact_json
 from .embedded_files import Wrapping, unwrapped
 from .exact_json import NumberText, number_text
@@ -44,6 +45,7 @@ _HIDDEN_NUMBER = re.compile(r':\s*(?:\[\s*"?[0-9]|-?[0-9.]{1,512}[eE])')
 # A key that may be an identifier or a name: it has another character than names of fields in lower case.
 _KEY_IN_TEXT = re.compile(r'"[a-z_]*+[^a-z_"\\][^"\\]*+"\s*+:')
 _FIRST_OF_DOCUMENTS = frozenset("{[ \t\r\n")
+_LABEL_WORK = 40  # units of work of a key, once for each label above it
 _MOST_IN_ROW = 64  # items of a list that are read as one value
 
 
@@ -199,11 +201,12 @@ def json_texts_of(body: dict[str, Any], *, max_depth: int, is_cue: IsCue | None 
 class _Gathering:
     """One pass over a body."""
 
-    __slots__ = ("_is_cue", "_leaves")
+    __slots__ = ("_is_cue", "_labels", "_leaves")
 
     def __init__(self, leaves: JsonTexts, is_cue: IsCue | None) -> None:
         self._leaves = leaves
         self._is_cue = is_cue
+        self._labels: dict[tuple[Label, str], Label] = {}
 
     def gather(self, holder: Any, path: Path, document: Document | None, depth_left: int, label: Label) -> int:
         """Add the leaves below `holder`; return the number of its keys, those in decoded strings not counted."""
@@ -218,10 +221,10 @@ class _Gathering:
         for place, item in items:
             if is_object:
                 if place in TRANSPARENT:
-                    named = self._named(holder, label, is_cue) if place == "value" and is_cue is not None else label
+                    named = self._named(holder, label) if place == "value" and is_cue is not None else label
                 else:
                     self._key(place, label)
-                    named = label_of(label, place[:LONGEST_KEY], is_cue) if is_cue is not None else label
+                    named = self._label(label, place[:LONGEST_KEY]) if is_cue is not None else label
             kind = type(item)
             if kind is str:
                 is_ours = (place in _WORD_FIELDS and item in ORDINARY) or (place == "model" and not path)
@@ -273,13 +276,21 @@ class _Gathering:
             return
         leaves.texts.append(JsonText(holder, place, path, text, text, document, None, label.readings))
 
-    @staticmethod
-    def _named(holder: Mapping[str, Any], label: Label, is_cue: IsCue) -> Label:
+    def _label(self, above: Label, key: str) -> Label:
+        """Return `label_of`. Counts the work whether its result is cached or not, so that a request has one count."""
+        found = self._labels.get((above, key))
+        if found is None:
+            assert self._is_cue is not None
+            spend(_LABEL_WORK)
+            found = self._labels[above, key] = label_of(above, key, self._is_cue)
+        return found
+
+    def _named(self, holder: Mapping[str, Any], label: Label) -> Label:
         """Return the label of the value in an object such as `{"name": "PIN", "value": "4821"}`."""
         for key in _NAMES_OF_VALUES:
             name = holder.get(key)
             if isinstance(name, str) and 0 < len(name) <= LONGEST_KEY:
-                return label_of(label, name, is_cue)
+                return self._label(label, name)
         return label
 
 

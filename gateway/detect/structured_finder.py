@@ -53,7 +53,7 @@ _DIGIT = re.compile("[0-9]")
 # Units of work, measured 2026-11.
 _MIXED_WORK = 60  # a second scan, around letters next to digits
 _TOGETHER = 32  # hits that are counted together
-_HIT_WORK = 3  # a hit that a recognizer reads
+_HIT_WORK = 5  # a hit that a recognizer reads
 _RUN_WORK, _GROUP_WORK = 8, 2  # a run of digits, and a group of one
 _JUDGED_RUN_WORK = 40  # a run that may be an identifier
 _BETWEEN = "\0"

@@ -55,7 +55,7 @@ _order_of = attrgetter("order")
 # Units of work, measured 2026-11.
 _PLACE_WORK = 2  # a place where a beginning of a name was found
 _FOUND_WORK = 5  # a finding
-_PART_WORK = 10  # spellings of a part
+_PART_WORK = 15  # spellings of a part
 _KEYS_WORK = 60  # keys of a word in Arabic script
 _LONG_WORD = 16  # characters; a longer word costs a unit for each of so many
 _CHARACTERS_OF_UNIT = 25  # of a text whose words are looked up

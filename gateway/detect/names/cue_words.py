@@ -36,7 +36,7 @@ _SPOKEN_TO = re.compile(
     r"|obrigad[oa]),? \Z",
     re.IGNORECASE,
 )
-_CUE_WORK, _NAME_WORK = 3, 20  # units of work: a cue, and a name next to one
+_CUE_WORK, _NAME_WORK = 3, 30  # units of work: a cue, and a name next to one
 _LONGEST_CALL = 20  # characters
 _CALL_END = re.compile(r"[!?.,](?![\w])")
 _NUMBER_BEFORE = re.compile(r"[0-9][ \t\u00a0]?\Z")

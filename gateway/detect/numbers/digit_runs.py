@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, repeat
 
+from ...domain.work import spend
 from ..text.scanner import Pattern
 
 SEPARATORS = r"[ \t\r\n./()-]"
@@ -157,6 +158,7 @@ def runs_at(text: str, places: Sequence[int], taken: Spans) -> Iterator[DigitRun
         taken: what is an identifier already; a run ends before and begins after one.
     """
     done = 0
+    spend(len(places))
     for place in places:
         if place < done:
             continue

@@ -37,6 +37,7 @@ _HEX = re.compile(
     rf"|[0-9A-Fa-f]{{2}}(?:[ :][0-9A-Fa-f]{{2}}){{{_SHORTEST // 2 - 1},{_LONGEST // 2}}})(?![0-9A-Za-z])"
 )
 _RUN_WORK = 4  # units of work of a run that is decoded
+_START_WORK = 2  # the search for the start of a run
 _LINE_ENDS = re.compile(r"[\r\n]+")
 _UNPRINTABLE = re.compile(r"[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff]")
 
@@ -79,7 +80,9 @@ def runs_of(text: str, hits: Sequence[tuple[int, int]]) -> tuple[list[int], list
         else:
             places += [match.start() for match in _HEX.finditer(text, max(0, end - _PAIRS))]
     if first < len(text):
-        for end, _, _ in _ENDS.scan(text[first:]):
+        ends = _ENDS.scan(text[first:])
+        spend(_START_WORK * len(ends))
+        for end, _, _ in ends:
             end += first
             if text[end - 1] not in _OF_RUN:
                 end -= 1

@@ -75,6 +75,7 @@ _MARKS = re.compile(r"[\u0334-\u0338\u20d0-\u20f0]+|(?<=[0-9@.+])[\u0300-\u036f]
 
 
 _ODD_WORK = 2  # units of work of a run of odd characters
+_PASS_SHIFT = 5  # a regular expression reads 32 characters in a unit of work
 
 
 def plain(view: NormalizedText) -> NormalizedText:
@@ -83,7 +84,7 @@ def plain(view: NormalizedText) -> NormalizedText:
     if text.isascii() or _ODD.search(text) is None:
         return view
     one_for_one, count = _ODDS.subn(_same_length, text)
-    spend(_ODD_WORK * count)
+    spend(_ODD_WORK * count + (len(text) >> _PASS_SHIFT))
     edits = [
         (match.start(), match.end(), _PLAIN.get(match.group(), ""))
         for pattern in (_ODD, _MARKS)
@@ -112,6 +113,7 @@ def _add_readings(found: list[NormalizedText], view: NormalizedText, depth: int)
     for _ in range(_ROUNDS if wanted else 0):
         before = undone
         for index in sorted(wanted):
+            spend(len(undone.text) >> _PASS_SHIFT)
             if edits := UNDOINGS[index].edits(undone.text):
                 if index == _FOR_DIGITS and undone is not view:
                     with_letters = with_letters or undone

@@ -90,7 +90,10 @@ def _in_characters(data: bytes, hits: list[Hit]) -> list[Hit]:
     """
     places: dict[int, int] = {}
     byte = character = 0
-    for place in sorted({place for hit in hits for place in hit[:2]}):
+    found = sorted({place for hit in hits for place in hit[:2]})
+    if (units := len(found) >> 1) > _FREE:
+        spend(units)
+    for place in found:
         whole = place
         while whole < len(data) and data[whole] & 0xC0 == 0x80:  # RFC 3629 3: 10xxxxxx goes on
             whole += 1
