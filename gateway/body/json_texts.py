@@ -15,13 +15,12 @@ same holds for text files in `data:` URIs or base64. Each text has the labels th
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from ..domain.work import spend
 from . import exact_json
 from .embedded_files import Wrapping, unwrapped
 from .exact_json import NumberText, number_text
@@ -45,7 +44,6 @@ _HIDDEN_NUMBER = re.compile(r':\s*(?:\[\s*"?[0-9]|-?[0-9.]{1,512}[eE])')
 # A key that may be an identifier or a name: it has another character than names of fields in lower case.
 _KEY_IN_TEXT = re.compile(r'"[a-z_]*+[^a-z_"\\][^"\\]*+"\s*+:')
 _FIRST_OF_DOCUMENTS = frozenset("{[ \t\r\n")
-_LABEL_WORK = 40  # units of work of a key, once for each label above it
 _MOST_IN_ROW = 64  # items of a list that are read as one value
 
 
@@ -184,26 +182,38 @@ class JsonTexts:
                 document.is_changed = False
 
 
-def json_texts_of(body: dict[str, Any], *, max_depth: int, is_cue: IsCue | None = None) -> JsonTexts:
+def _uncounted() -> None:
+    pass
+
+
+def json_texts_of(
+    body: dict[str, Any],
+    *,
+    max_depth: int,
+    is_cue: IsCue | None = None,
+    before_label: Callable[[], None] = _uncounted,
+) -> JsonTexts:
     """Return the texts of `body`.
 
     Args:
         is_cue: whether words before a value can explain it; None for texts without labels.
+        before_label: called before the label of a key is computed, once for each key and label above it.
 
     Raises:
         TooDeep: nested deeper than `max_depth`, decoded strings included.
     """
     leaves = JsonTexts()
-    _Gathering(leaves, is_cue).gather(body, (), None, max_depth, NO_LABEL)
+    _Gathering(leaves, is_cue, before_label).gather(body, (), None, max_depth, NO_LABEL)
     return leaves
 
 
 class _Gathering:
     """One pass over a body."""
 
-    __slots__ = ("_is_cue", "_labels", "_leaves")
+    __slots__ = ("_before_label", "_is_cue", "_labels", "_leaves")
 
-    def __init__(self, leaves: JsonTexts, is_cue: IsCue | None) -> None:
+    def __init__(self, leaves: JsonTexts, is_cue: IsCue | None, before_label: Callable[[], None]) -> None:
+        self._before_label = before_label
         self._leaves = leaves
         self._is_cue = is_cue
         self._labels: dict[tuple[Label, str], Label] = {}
@@ -277,11 +287,11 @@ class _Gathering:
         leaves.texts.append(JsonText(holder, place, path, text, text, document, None, label.readings))
 
     def _label(self, above: Label, key: str) -> Label:
-        """Return `label_of`. Counts the work whether its result is cached or not, so that a request has one count."""
+        """Return `label_of`. Calls `before_label` also if the result is cached, so that a request has one count."""
         found = self._labels.get((above, key))
         if found is None:
             assert self._is_cue is not None
-            spend(_LABEL_WORK)
+            self._before_label()
             found = self._labels[above, key] = label_of(above, key, self._is_cue)
         return found
 

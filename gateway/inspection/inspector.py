@@ -56,6 +56,7 @@ _NAME_KEY = re.compile(r"(?i)(?:^|[_\W]|(?<=[a-z])(?=N))(?:name|surname|lastname
 _NAME_VALUE = re.compile(r"[^\W\d_a-z][^\d_@/\\{}<>]{1,79}")
 _NAME_PART = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 # Units of work, measured 2026-11.
+_LABEL_WORK = 40  # the label of a key, once for each label above it
 _LEAF_WORK = 20  # a string, a number or a key, in every pass
 _TEXT_WORK = 15  # a text, once; its scan is counted by the detector
 _TOGETHER_WORK = 12  # a text that is scanned together with others
@@ -125,7 +126,9 @@ class Inspector:
             TooDeep: see `leaves`.
             Exception: whatever the detector raises; the request is then to be treated as full of identifiers.
         """
-        self.leaves = leaves = json_texts_of(body, max_depth=self._max_depth, is_cue=self.finder.is_cue)
+        self.leaves = leaves = json_texts_of(
+            body, max_depth=self._max_depth, is_cue=self.finder.is_cue, before_label=_count_label
+        )
         self._body = body
         if len(leaves.texts) < _FEWEST_TEXTS:
             self.finder = self.finder.without_memory()
@@ -430,6 +433,10 @@ class Inspector:
             self._spoken[text] = spoken
             self.finder.add_languages(text, spoken)
         return spoken
+
+
+def _count_label() -> None:
+    spend(_LABEL_WORK)
 
 
 def _count(findings: Iterable[Finding], counts: dict[tuple[EntityType, str], int]) -> None:
