@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from ..resources import clock, credential, environment, model, package, perimeter, pool, repository, service, tuning
 from ..resources.gateway import service as gateway
-from ..resources.host import administrator, hardware, hosts_file, kernel, resolver, sshd
+from ..resources.host import (
+    administrator,
+    audit,
+    hardware,
+    hosts_file,
+    kernel,
+    log_forwarding,
+    resolver,
+    sshd,
+    storage,
+)
 from ..resources.resource_type import ResourceType
 
 # Packages need the mirror. The firewall precedes secrets and services. Pools need weights, certificates and an engine.
@@ -16,13 +26,16 @@ RESOURCE_TYPES: tuple[ResourceType, ...] = (
     tuning.RESOURCE_TYPE,
     kernel.RESOURCE_TYPE,
     hardware.RESOURCE_TYPE,
+    storage.RESOURCE_TYPE,
     clock.RESOURCE_TYPE,
     hosts_file.RESOURCE_TYPE,
     resolver.RESOURCE_TYPE,
     administrator.RESOURCE_TYPE,
     sshd.RESOURCE_TYPE,
+    audit.RESOURCE_TYPE,
     perimeter.RESOURCE_TYPE,
     credential.RESOURCE_TYPE,
+    log_forwarding.RESOURCE_TYPE,
     environment.RESOURCE_TYPE,
     model.RESOURCE_TYPE,
     pool.RESOURCE_TYPE,

@@ -17,6 +17,8 @@ from .resource_type import Query, ResourceType
 
 TLS = "/etc/sovctl/tls"
 SECRETS = "/etc/sovctl/secrets"
+SIEM_CA = "/etc/ssl/sovctl-siem-ca.pem"
+"""Certificate authority of the SIEM. rsyslog of Ubuntu runs as a user that cannot read the folder `TLS`."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,14 @@ class Credential:
     path: str
     why: str
     is_gateways: bool = False
+    is_public: bool = False
+    """Whether all users can read it (0644): a certificate for a program that is not sovctl's."""
 
     @property
     def mode(self) -> str:
         """Permission bits of the file on the node."""
+        if self.is_public:
+            return "0644"
         return "0600" if self.is_gateways else "0640"
 
 
@@ -184,6 +190,17 @@ def recognizer_files(context: Context) -> list[Credential]:
 
 def credentials_on(context: Context, node: Node) -> list[Credential]:
     """Return all credentials of a node."""
+    return [*_of_services(context, node), *_of_host(context)]
+
+
+def _of_host(context: Context) -> list[Credential]:
+    logs = context.spec.host.logs
+    if logs is None or logs.ca_file is None:
+        return []
+    return [Credential("siem-ca.pem", SIEM_CA, "certificate authority of the SIEM", is_public=True)]
+
+
+def _of_services(context: Context, node: Node) -> list[Credential]:
     if context.is_gateway(node):
         own = [*CERTIFICATES, *GATEWAY_SECRETS, *key_files(context), *cloud_files(context), *access_files(context)]
         return [*own, *listed_files(context), *recognizer_files(context)]
@@ -247,5 +264,5 @@ def _orphans(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
 # have 128 random bits or more, and so has the file of a PIN. gateway-clients.json and listed.edm contain hashes only.
 # API keys under 24 characters are rejected (credentials.MIN_API_KEY_LENGTH). Captures have mode 0600.
 RESOURCE_TYPE = ResourceType(
-    "credential", _expect, _observe, lambda _context, _node: Query(hash=(f"{TLS}/*", f"{SECRETS}/*"))
+    "credential", _expect, _observe, lambda _context, _node: Query(hash=(f"{TLS}/*", f"{SECRETS}/*", SIEM_CA))
 )

@@ -40,12 +40,21 @@ def rules_for(context: Context, node: Node) -> Rules:
     for host, port in sorted(_artifact_hosts(context)):
         outbound.append(f"ip daddr {host} tcp dport {port} accept")
     outbound += [f"ip daddr {server} udp dport 123 accept" for server in context.spec.clock.servers]
+    outbound += _host_outbound(context)
     inbound += _pool_inbound(context, node)
     outbound += _pool_outbound(context, node)
     if context.is_gateway(node):
         inbound += _gateway_inbound(context)
         outbound += _gateway_outbound(context)
     return Rules(tuple(dict.fromkeys(inbound)), tuple(dict.fromkeys(outbound)))
+
+
+def _host_outbound(context: Context) -> Iterator[str]:
+    dns, logs = context.spec.host.dns, context.spec.host.logs
+    for server in dns.servers if dns else ():
+        yield from (f"ip daddr {server} {protocol} dport 53 accept" for protocol in ("udp", "tcp"))
+    if logs is not None:
+        yield f"ip daddr {logs.address} tcp dport {logs.port} accept"
 
 
 def _gateway_inbound(context: Context) -> Iterator[str]:

@@ -28,7 +28,10 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
     settings = _settings(context, node, facts)
     limits = [f"{each.domain} {each.kind} {each.item} {each.value}" for each in context.platform(node).limits]
     omitted = len(context.platform(node).sysctls) - len(settings)
-    has_kernel = context.platform(node).has_gpus and facts is not None and facts.is_container
+    also = ", and swap, mounts" + (
+        ", boot options, modules, governor, PCI settings" if context.platform(node).has_gpus else ""
+    )
+    is_container = facts is not None and facts.is_container
     yield Desired(
         kind="tuning",
         name="kernel",
@@ -38,7 +41,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
         },
         why=f"platform {context.platform(node).id}"
         + (f"; {omitted} kernel-wide settings omitted in a container" if omitted else "")
-        + (", and boot options, modules, CPU governor and PCI settings" if has_kernel else ""),
+        + (also if is_container else ""),
         variables={"settings": settings, "limits": limits},
     )
     yield Desired(

@@ -100,6 +100,8 @@ class Credentials:
             return self.authority.certificate_file
         if name in ("node.pem", "node.key"):
             return self.state.pki / f"{node.name}{name.removeprefix('node')}"
+        if name == "siem-ca.pem":
+            return self.site_folder / ((self.spec.host.logs and self.spec.host.logs.ca_file) or "")
         if self.spec.gateway:
             for cloud in self.spec.gateway.clouds:
                 if name == f"cloud-{cloud.name}-ca.pem":

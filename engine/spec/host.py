@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Address
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from .types import CatalogId, HostName, SpecModel, words
+from .types import CatalogId, FilePath, HostName, Name, Port, SpecModel, words
 
 LinuxUser = Annotated[
     str,
@@ -31,6 +31,23 @@ SudoCommand = Annotated[
 ]
 
 
+NodePath = Annotated[
+    str,
+    StringConstraints(pattern=r"^/([A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*)?$"),
+    words("an absolute path on the node", kind="path"),
+]
+
+MountOption = Annotated[
+    str, StringConstraints(pattern=r"^[a-z][a-z0-9_=.-]{0,60}$"), words("an option such as nodev", kind="option")
+]
+
+AuditRule = Annotated[
+    str,
+    StringConstraints(pattern=r"^-[wa] [A-Za-z0-9/][A-Za-z0-9 /._,=<>!&-]{0,300}$"),
+    words("a rule of auditctl that begins with -w or -a", kind="rule"),
+]
+
+
 class Administrator(SpecModel):
     """A person with an own account on every node: ssh with the named keys only, no password."""
 
@@ -51,6 +68,51 @@ class Dns(SpecModel):
     """Domains in which short names are searched; at most 6 (resolv.conf(5))."""
 
 
+class Mount(SpecModel):
+    """A file system that must exist on nodes. sovctl compares it and never formats, encrypts or assembles a disk."""
+
+    path: NodePath
+    """Mount point."""
+    filesystem: Literal["ext4", "xfs", "btrfs", "nfs4"] | None = None
+    """Type of the file system. Default: any."""
+    is_encrypted: bool = False
+    """Whether a LUKS device must be below the file system."""
+    raid: Literal["raid0", "raid1", "raid5", "raid6", "raid10"] | None = None
+    """Level of the software RAID that must be below the file system, with all its members. Default: not compared."""
+    min_size_gib: Annotated[int, Field(ge=1, le=1_048_576)] = 1
+    """Minimum size of the file system in GiB."""
+    options: list[MountOption] = Field(default_factory=list)
+    """Mount options that must be in use, such as `nodev`."""
+    node_groups: list[Name] = Field(default_factory=list)
+    """Node groups whose nodes must have it. Empty: all."""
+
+
+class Audit(SpecModel):
+    """Audit log of the kernel: auditd with the rules of sovctl and of the site."""
+
+    rules: list[AuditRule] = Field(default_factory=list)
+    """Further rules in the format of `auditctl -l`, such as `-w /opt/app -p wa -k app`."""
+    max_log_file_mib: Annotated[int, Field(ge=8, le=4096)] = 64
+    """Size of a log file in MiB, after which auditd begins the next one."""
+    num_logs: Annotated[int, Field(ge=2, le=999)] = 10
+    """Log files that auditd keeps. 999 is the maximum of auditd.conf(5)."""
+
+
+class LogForwarding(SpecModel):
+    """Transmission of the system log to the site's SIEM with rsyslog."""
+
+    address: IPv4Address
+    """Address of the SIEM."""
+    port: Port = 6514
+    """TCP port; default of syslog over TLS (RFC 5425, 4.1)."""
+    ca_file: FilePath | None = None
+    """Certificate authority of the SIEM, relative to site.yaml. Default: TCP without TLS."""
+    server_name: HostName | None = None
+    """Name in the certificate of the SIEM; required with `ca_file`."""
+    queue_mib: Annotated[int, Field(ge=16, le=65536)] = 1024
+    """Disk space for messages while the SIEM is unreachable, in MiB."""
+
+
 DriverParameter = Annotated[
     str,
     StringConstraints(pattern=r"^NVreg_[A-Za-z0-9]{1,60}$"),
@@ -61,7 +123,7 @@ DriverValue = Annotated[int, Field(ge=0, le=0xFFFFFFFF)]
 
 
 class Host(SpecModel):
-    """Operating system of the nodes: administrators, ssh, names, kernel."""
+    """Operating system of the nodes: administrators, ssh, names, kernel, storage, audit log, log forwarding."""
 
     administrators: list[Administrator] = Field(default_factory=list)
     """Accounts of persons. An account that is removed here is locked, and loses its keys and sudo rules."""
@@ -73,3 +135,11 @@ class Host(SpecModel):
     driver_parameters: dict[DriverParameter, DriverValue] = Field(default_factory=dict)
     """Parameters of the NVIDIA kernel module, as whole numbers. `NVreg_RestrictProfilingToAdminUsers: 0` permits
     profiling to all users."""
+    swap: Literal["off", "keep"] = "off"
+    """`off`: no swap now and at boot, because swapped memory contains prompts and keys. `keep`: not changed."""
+    mounts: list[Mount] = Field(default_factory=list)
+    """File systems that must exist; apply refuses a node without them."""
+    audit: Audit | None = None
+    """Audit log of the kernel. Requires package auditd in the mirror. Default: not managed."""
+    logs: LogForwarding | None = None
+    """Transmission of the system log. Requires package rsyslog in the mirror. Default: none."""

@@ -225,6 +225,8 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
     yield FileReference("access.key_file", spec.access.key_file, None, is_secret=True)
     yield FileReference("access.known_hosts_file", spec.access.known_hosts_file, None, is_secret=False)
     yield FileReference("artifacts.apt_key_file", spec.artifacts.apt_key_file, None, is_secret=False)
+    if spec.host.logs is not None and spec.host.logs.ca_file is not None:
+        yield FileReference("host.logs.ca_file", spec.host.logs.ca_file, None, is_secret=False)
     if spec.gateway is None:
         return
     for index, cloud in enumerate(spec.gateway.clouds):

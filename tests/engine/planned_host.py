@@ -8,9 +8,19 @@ from dataclasses import replace
 
 from node_edits import OTHER_SHA256, STARTED_S, Handle, with_answer, with_file, with_text, with_unit
 
-from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.facts.node import InstalledPackage, NodeFacts
 from sovctl.engine.resources.context import render
-from sovctl.engine.resources.host import administrator, hardware, hosts_file, kernel, resolver, sshd
+from sovctl.engine.resources.host import (
+    administrator,
+    audit,
+    hardware,
+    hosts_file,
+    kernel,
+    log_forwarding,
+    resolver,
+    sshd,
+    storage,
+)
 from sovctl.engine.resources.resource import Desired
 from sovctl.engine.spec import Node
 from sovctl.support.canonical_json import sha256_hex
@@ -46,6 +56,9 @@ _ANSWERS = {
     "sshd": sshd_output(BARE_SSHD, ["root 192.0.2.1"]),
     "sshd_unit": sshd_unit(STARTED_S),
     "accounts": "",
+    "audit_rules": "No rules\n",
+    "findmnt": json.dumps({"filesystems": []}),
+    "lsblk": json.dumps({"blockdevices": []}),
 }
 ANSWERS_OF_BARE_NODE = {name: {"exit_code": 0, "stdout": text, "stderr": ""} for name, text in _ANSWERS.items()}
 
@@ -231,6 +244,117 @@ def _hardware_handles(desired: Desired) -> Iterator[Handle]:
         yield handle(key, lambda facts, text=one_device: with_answer(facts, "hardware", text))
 
 
+NO_SWAP = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
+RAID1 = "Personalities : [raid1]\nmd0 : active raid1 nvme1n1p2[1] nvme0n1p2[0]\n      9 blocks [2/2] [UU]\n\n"
+
+
+def _put_storage(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    if desired.name == "swap":
+        return with_text(with_text(facts, storage.SWAPS, NO_SWAP), storage.FSTAB, "/dev/md0 / ext4 defaults 0 1\n")
+    wanted, device = desired.state or {}, f"/dev/mapper/{len(desired.name)}"
+    rows = json.loads(str(facts.answers["findmnt"]["stdout"]))["filesystems"]
+    options = ",".join(["rw", *wanted.get("options", ())])
+    rows.append({"target": desired.name, "source": device, "fstype": wanted.get("filesystem", "ext4"),
+                 "options": options, "size": 4096 << 30})  # fmt: skip
+    devices = json.loads(str(facts.answers["lsblk"]["stdout"]))["blockdevices"]
+    disk = {"name": "/dev/nvme0n1p2", "type": "part", "children": [{"name": "/dev/nvme0n1", "type": "disk"}]}
+    array = {"name": "/dev/md0", "type": "raid1", "children": [disk]}
+    devices.append({"name": device, "type": "crypt", "children": [array]})
+    facts = with_answer(facts, "findmnt", json.dumps({"filesystems": rows}))
+    facts = with_answer(facts, "lsblk", json.dumps({"blockdevices": devices}))
+    return with_text(facts, storage.MDSTAT, RAID1)
+
+
+def _storage_handles(desired: Desired) -> Iterator[Handle]:
+    def handle(key: str, change: Callable[[NodeFacts], NodeFacts]) -> Handle:
+        return Handle("storage", desired.name, key, change)
+
+    if desired.name == "swap":
+        yield handle("in_use", _text(storage.SWAPS, "Priority\n", "Priority\n/dev/zram0 partition 8 0 100\n"))
+        yield handle("at_boot", _text(storage.FSTAB, "/dev/md0", "/dev/sda3 none swap sw 0 0\n/dev/md0"))
+        return
+    wanted, device = desired.state or {}, f"/dev/mapper/{len(desired.name)}"
+
+    def row(**fields: object) -> Callable[[NodeFacts], NodeFacts]:
+        def change(facts: NodeFacts) -> NodeFacts:
+            rows = json.loads(str(facts.answers["findmnt"]["stdout"]))["filesystems"]
+            changed = [{**each, **fields} if each["target"] == desired.name else each for each in rows]
+            return with_answer(facts, "findmnt", json.dumps({"filesystems": changed}))
+
+        return change
+
+    def plain(facts: NodeFacts) -> NodeFacts:
+        text = str(facts.answers["lsblk"]["stdout"])
+        old = json.dumps({"name": device, "type": "crypt"})[:-1]
+        assert old in text
+        return with_answer(facts, "lsblk", text.replace(old, old.replace("crypt", "lvm")))
+
+    yield handle("min_size_gib", row(size=1 << 20))
+    if "filesystem" in wanted:
+        yield handle("filesystem", row(fstype="ext3"))
+    if "options" in wanted:
+        yield handle("options", row(options="rw,nodev"))
+    if "is_encrypted" in wanted:
+        yield handle("is_encrypted", plain)
+    if "raid" in wanted:
+        yield handle("raid_is_complete", _text(storage.MDSTAT, "[2/2] [UU]", "[2/1] [U_]"))
+
+
+def with_package(facts: NodeFacts, name: str) -> NodeFacts:
+    """The same with an installed package."""
+    return replace(facts, packages={**facts.packages, name: InstalledPackage("1-1", False)})
+
+
+def without_package(name: str) -> Callable[[NodeFacts], NodeFacts]:
+    return lambda facts: replace(facts, packages={k: v for k, v in facts.packages.items() if k != name})
+
+
+def _put_audit(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    rules, settings = desired.variables["rules"], desired.variables["settings"]
+    facts = with_text(facts, audit.RULES_FILE, render("audit", "sovctl.rules.j2", rules=rules))
+    facts = with_text(facts, audit.SETTINGS_FILE, render("audit", "auditd.conf.j2", audit=settings))
+    # The kernel prints a key of a rule for calls as a field, and fields in an order of its own.
+    listed = [rule.replace("-F auid!=-1 -F key=mounts", "-F key=mounts -F auid!=unset") for rule in rules]
+    facts = with_answer(with_unit(facts, "auditd"), "audit_rules", "\n".join(listed) + "\n")
+    return with_package(facts, audit.PACKAGE)
+
+
+def _audit_handles(desired: Desired) -> Iterator[Handle]:
+    def handle(key: str, change: Callable[[NodeFacts], NodeFacts]) -> Handle:
+        return Handle("audit", "auditd", key, change)
+
+    yield handle("rules_sha256", lambda facts: with_file(facts, audit.RULES_FILE))
+    yield handle("settings_sha256", lambda facts: with_file(facts, audit.SETTINGS_FILE))
+    yield handle("active", lambda facts: with_unit(facts, "auditd", active="failed"))
+    yield handle("enabled", lambda facts: with_unit(facts, "auditd", enabled="disabled"))
+    some = "\n".join(desired.variables["rules"][1:])
+    yield handle("loaded", lambda facts: with_answer(facts, "audit_rules", some))
+
+
+def _put_logs(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    values = {key: value for key, value in desired.variables.items() if key != "packages"}
+    facts = with_text(facts, log_forwarding.FILE, render("log_forwarding", "rsyslog.conf.j2", **values))
+    for name in desired.variables["packages"]:
+        facts = with_package(facts, name)
+    return with_unit(facts, log_forwarding.UNIT)
+
+
+def _log_handles(_desired: Desired) -> Iterator[Handle]:
+    def handle(key: str, change: Callable[[NodeFacts], NodeFacts]) -> Handle:
+        return Handle("log_forwarding", "siem", key, change)
+
+    later = {"mtime_ns": (STARTED_S + 5) * 10**9}
+    path = log_forwarding.CA_FILE
+    yield handle("packages", without_package("rsyslog-gnutls"))
+    yield handle("file_sha256", lambda facts: with_file(facts, log_forwarding.FILE))
+    yield handle("active", lambda facts: with_unit(facts, log_forwarding.UNIT, active="failed"))
+    yield handle("enabled", lambda facts: with_unit(facts, log_forwarding.UNIT, enabled="disabled"))
+    yield handle(
+        "runs_what_is_written",
+        lambda facts: replace(facts, files={**facts.files, path: {**facts.files[path], **later}}),
+    )
+
+
 PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "hosts_file": _put_hosts,
     "resolver": _put_resolver,
@@ -238,6 +362,9 @@ PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "sshd": _put_sshd,
     "kernel": _put_kernel,
     "hardware": _put_hardware,
+    "storage": _put_storage,
+    "audit": _put_audit,
+    "log_forwarding": _put_logs,
 }
 HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "hosts_file": _hosts_handles,
@@ -246,4 +373,7 @@ HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "sshd": _sshd_handles,
     "kernel": _kernel_handles,
     "hardware": _hardware_handles,
+    "storage": _storage_handles,
+    "audit": _audit_handles,
+    "log_forwarding": _log_handles,
 }

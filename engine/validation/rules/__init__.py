@@ -40,6 +40,8 @@ RULES: tuple[Rule, ...] = (
     Rule("hosts are IPv4 addresses", ("clock", "artifacts"), site.check_addresses),
     Rule("administrators are persons, each with keys of their own", ("access", "host"), host.check_administrators),
     Rule("settings that a site omits are in the table of GPU server settings", ("host",), host.check_omitted_settings),
+    Rule("mounts name node groups, and each mount point once", ("host", "node_groups"), host.check_mounts),
+    Rule("the SIEM has a private address, and its name if it has a certificate", ("host",), host.check_logs),
     Rule("no perimeter network is the whole internet", ("perimeter",), site.check_management),
     Rule("a gateway has networks of clients", ("gateway", "perimeter"), site.check_reachable),
     Rule("an on-prem site has neither clouds nor exceptions", ("site", "perimeter", "gateway"),

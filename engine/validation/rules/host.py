@@ -8,6 +8,7 @@ from sovctl.support.errors import Problem
 
 from ...catalog.host_settings import load_host_settings
 from ...resources.context import ENGINE_USER, GATEWAY_USER
+from ...resources.host.administrator import key_fingerprint
 from .rule import SiteUnderValidation, duplicates, unknown_name
 
 SYSTEM_ACCOUNTS = frozenset({
@@ -35,10 +36,47 @@ def check_administrators(site: SiteUnderValidation) -> Iterator[Problem]:
                 where=f"{where}.name",
                 hint="choose another name",
             )
+        for number, key in enumerate(each.keys):
+            if not key_fingerprint(key).startswith("SHA256:"):
+                yield Problem(
+                    "expected a whole public key of the named type, got another text",
+                    where=f"{where}.keys[{number}]",
+                    hint="copy the first two words of the .pub file, or of `ssh-add -L`",
+                )
     yield from duplicates(
         "public key",
         ((f"host.administrators[{i}].keys[{j}]", key) for i, each in people for j, key in enumerate(each.keys)),
     )
+
+
+def check_mounts(site: SiteUnderValidation) -> Iterator[Problem]:
+    mounts, groups = list(enumerate(site.spec.host.mounts)), [group.name for group in site.spec.node_groups]
+    for index, each in mounts:
+        for number, name in enumerate(each.node_groups):
+            yield from unknown_name("node group", name, groups, f"host.mounts[{index}].node_groups[{number}]")
+    of_group = [
+        (f"host.mounts[{index}]", (name, each.path)) for index, each in mounts for name in each.node_groups or groups
+    ]
+    yield from duplicates("mount point of a node group", ((f"{where}.path", pair) for where, pair in of_group))
+
+
+def check_logs(site: SiteUnderValidation) -> Iterator[Problem]:
+    logs = site.spec.host.logs
+    if logs is None:
+        return
+    if (logs.ca_file is None) != (logs.server_name is None):
+        lacking, there = ("server_name", "ca_file") if logs.ca_file else ("ca_file", "server_name")
+        yield Problem(
+            f"expected {lacking} together with {there}, got {there} alone",
+            where=f"host.logs.{lacking}",
+            hint="name both to send logs over TLS, or remove both",
+        )
+    if not logs.address.is_private:
+        yield Problem(
+            f"expected a private IPv4 address, got `{logs.address}`",
+            where="host.logs.address",
+            hint="the SIEM is inside the site: log messages contain names of accounts",
+        )
 
 
 def check_omitted_settings(site: SiteUnderValidation) -> Iterator[Problem]:

@@ -56,6 +56,12 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                     found.append((role, "modprobe.conf.j2", values))
                 case "hardware":
                     found.append((role, "unit.service.j2", {"arguments": item["arguments"]}))
+                case "audit":
+                    found.append((role, "sovctl.rules.j2", {"rules": item["rules"]}))
+                    found.append((role, "auditd.conf.j2", {"audit": item["settings"]}))
+                case "log_forwarding":
+                    values = {key: value for key, value in item.items() if key not in ("name", "packages")}
+                    found.append((role, "rsyslog.conf.j2", values))
                 case "sshd":
                     values = {key: item[key] for key in ("people", "settings", "keys")}
                     found.append((role, "sshd.conf.j2", values))

@@ -69,7 +69,7 @@ def test_a_container_has_none_of_them_and_the_plan_gives_the_reason() -> None:
     assert not [each for each in made if each.kind in ("kernel", "hardware")]
     reasons = [each.why for each in made if each.id == "n1/tuning/kernel"]
     assert len(reasons) == 1
-    assert "boot options, modules, CPU governor and PCI settings" in reasons[0]
+    assert "swap, mounts, boot options, modules, governor, PCI settings" in reasons[0]
 
 
 def test_a_virtual_machine_keeps_the_pci_settings_of_its_host() -> None:

@@ -1,0 +1,121 @@
+"""Parsers of storage: `findmnt --json`, `lsblk --json --inverse`, /proc/mdstat, /proc/swaps, /etc/fstab.
+
+Sources: util-linux 2.38 findmnt(8) and lsblk(8); Linux Documentation/admin-guide/md.rst; fstab(5).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..unreadable import Unreadable
+
+
+@dataclass(frozen=True, slots=True)
+class MountedFilesystem:
+    """A mounted file system. `source` is a device path without the subvolume in brackets."""
+
+    source: str
+    filesystem: str
+    options: tuple[str, ...]
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A software RAID. `is_complete`: all members are active, and none is missing."""
+
+    level: str
+    is_complete: bool
+
+
+def parse_findmnt(text: str) -> dict[str, MountedFilesystem]:
+    """Return file systems by mount point; of several at one point the last one, which is visible.
+
+    Raises:
+        Unreadable: the text is not JSON of findmnt.
+    """
+    try:
+        rows = json.loads(text)["filesystems"]
+        return {
+            row["target"]: MountedFilesystem(
+                (row["source"] or "").partition("[")[0], row["fstype"], tuple(row["options"].split(",")),
+                int(row["size"] or 0),
+            )
+            for row in rows
+        }  # fmt: skip
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise Unreadable("JSON of findmnt", text, where="findmnt") from None
+
+
+def parse_lsblk(text: str) -> dict[str, tuple[str, ...]]:
+    """Return the types of the devices below each device, itself first, such as ("lvm", "crypt", "raid1", "part").
+
+    Args:
+        text: of `lsblk --json --inverse --paths`, in which a device contains the devices it consists of.
+
+    Raises:
+        Unreadable: the text is not JSON of lsblk.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+
+    def visit(device: Mapping[str, Any]) -> tuple[str, ...]:
+        below = [kind for child in device.get("children", []) for kind in visit(child)]
+        types = tuple(dict.fromkeys([str(device["type"]), *below]))
+        found[str(device["name"])] = types
+        return types
+
+    try:
+        for device in json.loads(text)["blockdevices"]:
+            visit(device)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise Unreadable("JSON of lsblk", text, where="lsblk") from None
+    return found
+
+
+_MEMBERS = re.compile(r"\[(\d+)/(\d+)\] \[([U_]+)\]")
+
+
+def parse_mdstat(text: str) -> dict[str, Array]:
+    """Return software RAIDs by name, such as "md0". RAID 0 has no redundancy, and is complete if it is active.
+
+    Raises:
+        Unreadable: the first line is not that of /proc/mdstat.
+    """
+    if not text.startswith("Personalities :"):
+        raise Unreadable("a line `Personalities : ...`", text, where="/proc/mdstat")
+    found = {}
+    for block in re.split(r"\n(?=md\S+ : )", text)[1:]:
+        head = block.split()
+        level = next((word for word in head if word.startswith("raid")), "")
+        members = _MEMBERS.search(block)
+        is_complete = members is not None and members[1] == members[2] and "_" not in members[3]
+        found[head[0]] = Array(level, head[2] == "active" and "(F)" not in block and (is_complete or level == "raid0"))
+    return found
+
+
+def parse_swaps(text: str) -> list[str]:
+    """Return the swap devices and files in use from /proc/swaps, sorted.
+
+    Raises:
+        Unreadable: the first line is not that of /proc/swaps.
+    """
+    lines = text.splitlines()
+    if not lines or not lines[0].startswith("Filename"):
+        raise Unreadable("a line `Filename Type Size Used Priority`", text, where="/proc/swaps")
+    return sorted(line.split()[0] for line in lines[1:] if line.strip())
+
+
+def swap_entries(fstab: str) -> list[str]:
+    """Return the devices of swap entries in /etc/fstab, sorted."""
+    return sorted(words[0] for words in _fstab(fstab) if words[2] == "swap")
+
+
+def _fstab(text: str) -> Iterator[list[str]]:
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) >= 3 and not words[0].startswith("#"):
+            yield words

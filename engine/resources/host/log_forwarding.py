@@ -1,0 +1,79 @@
+"""Transmission of the system log to the SIEM: rsyslog with a queue on disk, over TLS if the SIEM has a certificate.
+
+Messages wait on disk while the SIEM is unreachable, up to `queue_mib`. Later ones remain in the journal only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sovctl.support.canonical_json import sha256_hex
+
+from ...facts.node import NodeFacts
+from ...spec import Node
+from ..context import Context, render
+from ..credential import SIEM_CA as CA_FILE
+from ..resource import Desired, Risk, State
+from ..resource_type import Query, ResourceType
+
+FILE, UNIT = "/etc/rsyslog.d/60-sovctl.conf", "rsyslog"
+
+
+def _values(context: Context) -> dict[str, object]:
+    logs = context.spec.host.logs
+    assert logs is not None
+    return {
+        "address": str(logs.address),
+        "port": logs.port,
+        "ca_file": CA_FILE if logs.ca_file else "",
+        "server_name": logs.server_name or "",
+        "queue_mib": logs.queue_mib,
+    }
+
+
+def _packages(context: Context) -> list[str]:
+    logs = context.spec.host.logs
+    return ["rsyslog", "rsyslog-gnutls"] if logs is not None and logs.ca_file else ["rsyslog"]
+
+
+def _expect(context: Context, _node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
+    logs = context.spec.host.logs
+    if logs is None:
+        return
+    values, packages = _values(context), _packages(context)
+    yield Desired(
+        kind="log_forwarding",
+        name="siem",
+        state={
+            "packages": packages,
+            "file_sha256": sha256_hex(render("log_forwarding", "rsyslog.conf.j2", **values)),
+            "active": "active",
+            "enabled": "enabled",
+            "runs_what_is_written": True,
+        },
+        why=f"system log to {logs.address}:{logs.port}, {'TLS' if logs.ca_file else 'without TLS'}",
+        variables={**values, "packages": packages},
+        risk=Risk.NONE,
+        minutes=0.3,
+    )
+
+
+def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    if facts.sha256(FILE) is None and "rsyslog" not in facts.packages:
+        return None
+    unit = facts.units.get(UNIT)
+    changed_s = max(facts.modified_s(FILE), facts.modified_s(CA_FILE))
+    return {
+        "packages": [name for name in desired.variables["packages"] if name in facts.packages],
+        "file_sha256": facts.sha256(FILE),
+        "active": unit.active if unit else None,
+        "enabled": unit.enabled if unit else None,
+        "runs_what_is_written": bool(unit and unit.started_s >= int(changed_s)),
+    }
+
+
+def _query(context: Context, _node: Node) -> Query:
+    return Query() if context.spec.host.logs is None else Query(hash=(FILE, CA_FILE), units=(UNIT,))
+
+
+RESOURCE_TYPE = ResourceType("log_forwarding", _expect, _observe, _query)
