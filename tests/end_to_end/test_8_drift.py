@@ -7,6 +7,7 @@ from lab_site import POOL_LIMIT_S, POOL_UNIT, SENT, LabSite, wait_for
 
 pytestmark = pytest.mark.lab
 
+FLAGS = "/etc/sovctl/pools/chat.yaml"
 PACKAGE, OTHER_VERSION = "nvidia-fabricmanager", "580.173.02-1"
 
 
@@ -49,6 +50,29 @@ def test_three_things_broken_by_hand_are_exactly_what_plan_names_and_apply_mends
     site.apply()
     assert site.changes() == {}
     assert site.chat("private", SENT, stream=True) == {"text": SENT, "route": "pool"}
+
+
+def test_a_server_with_other_flags_than_its_restored_file_is_named_and_restarted(site: LabSite) -> None:
+    """The file has its old content and time again, so only the process shows its flags."""
+    site.on("n1", f"sudo cp -p {FLAGS} /tmp/flags && sudo sed -i 's/^max-num-seqs: .*/max-num-seqs: 4/' {FLAGS}")
+    site.on("n1", f"sudo systemctl restart {POOL_UNIT}")
+    pid = site.unit("n1", POOL_UNIT, "MainPID").strip()
+    wait_for("the server's arguments", lambda: "serve" in _arguments(site, pid), limit_s=60)
+    site.on("n1", f"sudo cp -p /tmp/flags {FLAGS} && sudo rm /tmp/flags")
+    assert _arguments(site, pid)[_arguments(site, pid).index("--max-num-seqs") + 1] == "4"
+
+    found = site.changes()
+    assert set(found) == {"n1/pool/chat"}
+    before, after = found["n1/pool/chat"]["before"], found["n1/pool/chat"]["after"]
+    assert set(before) == {"running_flags"}
+    assert set(before["running_flags"]) - set(after["running_flags"]) == {"max-num-seqs 4"}
+    assert set(after["running_flags"]) - set(before["running_flags"]) == {"max-num-seqs 8"}
+    site.apply()
+    assert site.changes() == {}
+
+
+def _arguments(site: LabSite, pid: str) -> list[str]:
+    return site.on("n1", f"sudo cat /proc/{pid}/cmdline").split("\0")
 
 
 def _has_restarted(site: LabSite, restarts: int) -> bool:

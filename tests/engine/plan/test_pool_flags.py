@@ -254,9 +254,9 @@ def test_parsers_of_the_catalogue_switch_on_tool_calls_and_reasoning() -> None:
 @pytest.mark.parametrize(
     ("chosen", "expected"),
     [
-        ({}, ("hermes", True)),
-        ({"tool_call_parser": "xlam"}, ("xlam", True)),
-        ({"enable_auto_tool_choice": False}, ("hermes", None)),
+        ({}, ("xlam", True)),
+        ({"tool_call_parser": "hermes"}, ("hermes", True)),
+        ({"enable_auto_tool_choice": False}, ("xlam", None)),
         ({"tool_call_parser": "none"}, (None, None)),
     ],
 )
