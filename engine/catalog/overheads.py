@@ -38,12 +38,24 @@ class ColdStart(CatalogModel):
     source: Sources
 
 
+class EngineStart(CatalogModel):
+    """Seconds from process start to the first answer, without the reading of weights."""
+
+    eager: Figure
+    """With `enforce_eager`."""
+    compiled: Figure
+    """With compilation and CUDA graphs."""
+
+
 class Overheads(CatalogModel):
     """Memory overheads and start-up times."""
 
     non_kv: tuple[NonKv, ...]
     driver_gib: Figure
     """GPU memory reserved by the driver."""
+    engine_start_s: EngineStart
+    weights_read_gb_s: Figure
+    """Read rate of weights in GB/s."""
     cold_start: tuple[ColdStart, ...]
 
     def of_vllm(self, version: str) -> NonKv:

@@ -22,6 +22,7 @@ from ..resources.resource_type import Query
 from ..spec import Node, SiteSpec
 from ..validation.load import catalog_of
 from . import code_wheel
+from .observed_risk import with_observed_risk
 from .order import RESOURCE_TYPES
 
 LOCKS = package_folder("engine/catalog/locks")
@@ -145,6 +146,7 @@ def changes(context: Context, facts: Mapping[str, NodeFacts]) -> list[Change]:
                 on_node.append(change)
         found += on_node
     found += _ranks_elsewhere(context, facts, found)
+    found = list(with_observed_risk(context, found, facts))
     nodes, order = [node.name for _, node in context.spec.nodes()], list(kinds)
     return sorted(found, key=lambda change: (nodes.index(change.node), order.index(change.kind)))
 

@@ -27,6 +27,7 @@ from .resource_type import Query, ResourceType
 from .serving.command_line import added_variables, given_flags, planned_flags
 from .serving.environment import environment
 from .serving.flags import SHUTDOWN_TIMEOUT_S, flags
+from .serving.start_time import start_minutes
 
 FOLDER = "/etc/sovctl/pools"
 UNITS = "/etc/systemd/system"
@@ -72,7 +73,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             "is_head": rank.node_rank == 0,
             "url": f"https://{context.spec.node(replica.head).address}:{replica.port}/v1",
             "model": pool.model,
-            "weights": _weights(pool),
+            "weights": weights(pool),
             "start_timeout_s": START_TIMEOUT_S,
             "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
         }
@@ -102,7 +103,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             + (f", {len(replica.ranks)} nodes by pipeline" if len(replica.ranks) > 1 else ""),
             variables=variables,
             risk=Risk.WORKLOAD,
-            minutes=1.5,
+            minutes=start_minutes(context, replica),
         )
 
 
@@ -171,7 +172,8 @@ def _joint_sha256(each: Iterable[str | None]) -> str:
     return sha256_hex(" ".join(value or "absent" for value in each))
 
 
-def _weights(pool: Pool) -> list[str]:
+def weights(pool: Pool) -> list[str]:
+    """Return the folders of the model store that a server of a pool loads."""
     drafts = [pool.draft_model] if pool.draft_model else []
     return [pool.model, *drafts, *(adapter.name for adapter in pool.adapters)]
 
@@ -231,7 +233,7 @@ def _query(context: Context, node: Node) -> Query:
             f"{DPKG_LISTS}*.list",
             stamp(ENGINE),
             f"{TLS}/*",
-            *(_verified(name) for each in replicas for name in _weights(context.pool(each.pool))),
+            *(_verified(name) for each in replicas for name in weights(context.pool(each.pool))),
         ),
         read=tuple(f"{FOLDER}/{instance(each)}.yaml" for each in replicas),
         units=tuple(unit for each in replicas for unit in (unit_name(each), probe_timer(instance(each)))),

@@ -1,0 +1,47 @@
+"""Minutes until a server answers after its unit starts: start of the engine, and reading of its weights.
+
+    start_minutes(context, replica)       # 0.6 for the lab's model, 8.6 for 405B in FP8 on two nodes at 1 GB/s
+
+Rates are those of the site (`sizing.storage.read_gb_s`), else measured and published ones (`overheads.yaml`).
+"""
+
+from __future__ import annotations
+
+from sovctl.support.errors import InputError
+
+from ...catalog.figure import Figure
+from ...catalog.overheads import load_overheads
+from ...placement import Replica
+from ...sizing.memory.quantization import named_precision
+from ...sizing.memory.weights import Weights
+from ...spec import Pool
+from ..context import Context
+from .flags import SHUTDOWN_TIMEOUT_S
+
+DRAIN_MINUTES = SHUTDOWN_TIMEOUT_S / 60
+"""Longest time for running requests to finish before a restart."""
+
+
+def start_minutes(context: Context, replica: Replica) -> float:
+    """Return the estimated minutes, rounded up to a tenth."""
+    pool, known = context.pool(replica.pool), load_overheads()
+    names = [pool.model, *([pool.draft_model] if pool.draft_model else [])]
+    read_bytes = sum(_weights_bytes(context, pool, name) for name in names) / len(replica.ranks)
+    rate = (context.spec.sizing.storage.read_gb_s or _number(known.weights_read_gb_s)) * 1e9
+    start_s = _number(known.engine_start_s.eager if pool.enforce_eager else known.engine_start_s.compiled)
+    return round((start_s + read_bytes / rate) / 60 + 0.05, 1)
+
+
+def _weights_bytes(context: Context, pool: Pool, name: str) -> float:
+    """Return the bytes of a model's weights; by the published number of parameters if their format is unknown."""
+    model = context.models[context.model(name).catalog]
+    try:
+        precision = named_precision(pool.quantization) if pool.quantization and name == pool.model else None
+        return Weights.of(model, precision).total_bytes(tensor_parallel_size=pool.tensor_parallel_size)
+    except InputError:
+        return model.params.published_total_b * 1e9 * 2
+
+
+def _number(figure: Figure) -> float:
+    assert isinstance(figure.value, int | float)
+    return float(figure.value)
