@@ -69,6 +69,8 @@ def plan(
         show_plan(made, only=node, details=details)
         if facts is not None:
             output.info("planned from captures; the plan was not saved and cannot be applied")
+        elif made.refusals:
+            output.info("sovctl apply refuses this plan")
         elif made.changes and not no_save:
             output.info(f"saved to {opened.state.plan_file}; apply it with: sovctl apply {site}")
     return ExitCode.CHANGES if detailed_exitcode and made.changes else ExitCode.OK

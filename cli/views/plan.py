@@ -39,6 +39,9 @@ def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> 
             output.line(output.style(node, "bold"))
             _show_node([change for change in plan.changes if change.node == node], details=details)
     show_waves(plan.waves)
+    for refusal in plan.refusals:
+        output.line(output.style(f"cannot be applied: {refusal.node}: {refusal.message}", "red"))
+        output.line(f"  hint: {refusal.hint}")
     output.line(summary(plan))
 
 

@@ -17,6 +17,7 @@ from sovctl.support.errors import PlanStale, SovctlError
 
 from ..plan import code_wheel
 from ..plan.build import changes
+from ..plan.support import check_no_refusals, refusals
 from ..site.site import Site
 from .consent import check_consent
 from .execution import AnsibleExecutor
@@ -48,6 +49,7 @@ def apply(
     Raises:
         InputError: the plan has downtime without consent.
         PlanStale, PlanTampered: the plan does not apply any more; no node was changed.
+        ApplyRefused: sovctl must not change a node; no node was changed.
         Busy: another process holds the site's lock.
         ApplyFailed: a node failed; later waves were not started.
     """
@@ -64,6 +66,7 @@ def apply(
         context = site.context()
         check_bindings(site, context, plan, resume=resume, now=started)
         facts = site.observe(context, report=note)
+        check_no_refusals(refusals(context, facts))
         current = changes(context, facts)
         check_same(plan, current, resume=resume)
         site.credentials.ensure(context)

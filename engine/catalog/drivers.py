@@ -1,7 +1,10 @@
-"""Driver locks: exact versions of driver packages, and the platforms that need them.
+"""Driver locks: exact versions of driver software that were released and run together.
 
 lock = load_driver_locks()["nvidia-580.126.20"]
-[(each.name, each.version) for each in lock.packages_for(platform)]
+lock.driver_version                                  # "580.126.20"
+lock.values["dcgm"]                                  # "4.5.2"
+
+`operating_systems.py` makes package names and versions of them.
 """
 
 from __future__ import annotations
@@ -9,37 +12,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import StringConstraints
 
 from .figure import CatalogModel, Kind, Sources, read_catalog
-from .platforms import Platform, PlatformComponent
 
 
-class LockedPackage(CatalogModel):
-    """A package with its exact version."""
+class LockedVersion(CatalogModel):
+    """An upstream version, without the epoch and revision of a package."""
 
-    name: str
-    version: str
-    """Version in the format of the package manager, with epoch and revision."""
-    part: PlatformComponent
-    """Platform component that needs the package."""
+    value: Annotated[str, StringConstraints(pattern=r"^\d+(\.\d+)+$")]
     kind: Kind
     source: str
 
 
 class DriverLock(CatalogModel):
-    """A set of packages that are installed together and held."""
+    """Versions that are installed together and held."""
 
     id: str
-    driver_version: str
-    """Version of nvidia-smi, of the kernel module and of the fabric manager."""
-    dcgm_version: str
-    packages: tuple[LockedPackage, ...]
+    versions: Mapping[str, LockedVersion]
+    """By name: `driver` is the version of nvidia-smi, of the kernel module and of the fabric manager."""
     source: Sources
     verified: bool
 
-    def packages_for(self, platform: Platform) -> tuple[LockedPackage, ...]:
-        """Return the packages of a platform, in the order of the lock; empty for a platform without GPUs."""
-        return tuple(each for each in self.packages if each.part in platform.parts)
+    @property
+    def values(self) -> dict[str, str]:
+        """Versions by name, and `branch`, the first number of the driver's version."""
+        values = {name: each.value for name, each in self.versions.items()}
+        return values | {"branch": self.driver_version.partition(".")[0]}
+
+    @property
+    def driver_version(self) -> str:
+        """Version of nvidia-smi, of the kernel module and of the fabric manager."""
+        return self.versions["driver"].value
+
+    @property
+    def dcgm_version(self) -> str:
+        """Version of DCGM."""
+        return self.versions["dcgm"].value
 
 
 @cache

@@ -50,8 +50,6 @@ class CheckProfile(CatalogModel):
     fabric_status: Figure | None = None
     fabric_health: Figure | None = None
     fabric_has_cluster_uuid: Figure | None = None
-    fabric_services: Figure | None = None
-    """Names of the packages that start the fabric."""
     nvswitch_count: Figure | None = None
     """NVSwitches on the PCI bus."""
     nvswitch_pci_id: Figure | None = None

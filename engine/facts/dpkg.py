@@ -1,6 +1,6 @@
-r"""Parsers of installed and held packages.
+"""Parsers of installed and held packages.
 
-Commands: `dpkg-query -W -f '${Package}\t${Version}\t${Architecture}\t${db:Status-Abbrev}\n'`, `apt-mark showhold`.
+Commands: `PACKAGES` or `RPM_PACKAGES`, which print the same form, and `apt-mark showhold`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .unreadable import Unreadable
+
+PACKAGES = ("dpkg-query", "-W", "-f", "${Package}\t${Version}\t${Architecture}\t${db:Status-Abbrev}\n")
+RPM_PACKAGES = ("rpm", "-qa", "--qf", "%{NAME}\t%|EPOCH?{%{EPOCH}:}:{}|%{VERSION}-%{RELEASE}\t%{ARCH}\tii \n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,18 @@ from typing import Any
 from sovctl.support.errors import SovctlError
 
 from .dpkg import parse_holds, parse_packages
+from .operating_system import (
+    DGX_RELEASE,
+    OS_RELEASE,
+    SECURE_BOOT_VARIABLE,
+    OperatingSystem,
+    Virtualization,
+    parse_dgx_release,
+    parse_os_release,
+    parse_secure_boot,
+    parse_virtualization,
+)
+from .rpm import parse_versionlock
 from .sysctl import parse_sysctl
 from .units import parse_units
 from .unreadable import Unreadable
@@ -23,7 +35,7 @@ SIMULATION_MARK = "/etc/sovctl-simulated"
 
 @dataclass(frozen=True)
 class InstalledPackage:
-    """An installed Debian package; `is_held` according to `apt-mark showhold`."""
+    """An installed package; `is_held` according to `apt-mark showhold` or `dnf versionlock list`."""
 
     version: str
     is_held: bool
@@ -56,6 +68,7 @@ class NodeFacts:
         sysctls: values by key.
         answers: of the commands of resource types, by name; `answer` returns their output.
         is_container: whether the node shares the kernel of its host, which then determines kernel-wide settings.
+        system: operating system; its values are empty if they are unknown.
     """
 
     node: str
@@ -69,6 +82,7 @@ class NodeFacts:
     ruleset: tuple[str, ...] | None
     sysctls: Mapping[str, str]
     answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    system: OperatingSystem = field(default_factory=OperatingSystem)
 
     def answer(self, name: str, *, may_fail: bool = False) -> str:
         """Return the standard output of a command that a resource type requested.
@@ -112,14 +126,14 @@ def parse_node(capture: Mapping[str, Any]) -> NodeFacts:
 
 def _facts(capture: Mapping[str, Any]) -> NodeFacts:
     node, commands = capture["node"], capture["commands"]
-    holds = parse_holds(_output(node, commands, "holds"))
-    packages = _packages(_output(node, commands, "packages"), holds)
+    system = _system(node, commands, capture["texts"])
+    packages = _packages(node, commands)
     has_nft = "nftables" in packages
     return NodeFacts(
         node=node,
         captured=capture["captured"],
         simulated=capture["texts"].get(SIMULATION_MARK) is not None,
-        is_container=_is_container(commands),
+        is_container=system.virtualization is Virtualization.CONTAINER,
         packages=packages,
         files={_printable(path): _file(entry) for path, entry in capture["files"].items()},
         texts={path: None if text is None else _text(text) for path, text in capture["texts"].items()},
@@ -128,6 +142,7 @@ def _facts(capture: Mapping[str, Any]) -> NodeFacts:
         # The command is absent if the platform has no settings.
         sysctls=parse_sysctl(_output(node, commands, "sysctl", may_fail=True)) if "sysctl" in commands else {},
         answers=commands,
+        system=system,
     )
 
 
@@ -181,13 +196,45 @@ def _output(node: str, commands: Mapping[str, Any], name: str, *, may_fail: bool
     return str(answer["stdout"])
 
 
-def _packages(text: str, holds: frozenset[str]) -> dict[str, InstalledPackage]:
+def _packages(node: str, commands: Mapping[str, Any]) -> dict[str, InstalledPackage]:
     """Return installed packages by name. A package with two versions, one for each architecture, has both."""
+    if not _found(commands, "packages") and _found(commands, "rpm-packages"):
+        entries = parse_packages(_output(node, commands, "rpm-packages"))
+        # Without the plugin the command fails, and no package is locked.
+        is_there = commands.get("versionlock", {}).get("exit_code") == 0
+        holds = parse_versionlock(_output(node, commands, "versionlock")) if is_there else frozenset()
+    else:
+        entries = parse_packages(_output(node, commands, "packages"))
+        holds = parse_holds(_output(node, commands, "holds"))
     versions: dict[str, list[str]] = {}
-    for each in parse_packages(text):
+    for each in entries:
         if each.status in ("ii", "hi") and each.version not in versions.setdefault(each.name, []):
             versions[each.name].append(each.version)
     return {name: InstalledPackage(" and ".join(found), name in holds) for name, found in versions.items() if found}
+
+
+def _found(commands: Mapping[str, Any], name: str) -> bool:
+    return bool(commands.get(name, {}).get("stdout"))
+
+
+def _system(node: str, commands: Mapping[str, Any], texts: Mapping[str, str | None]) -> OperatingSystem:
+    release = parse_os_release(texts.get(OS_RELEASE) or "")
+    dgx = texts.get(DGX_RELEASE)
+    return OperatingSystem(
+        id=release.get("ID", "").lower(),
+        version=release.get("VERSION_ID", ""),
+        title=_printable(release.get("PRETTY_NAME", "")),
+        kernel=_output(node, commands, "kernel").strip(),
+        architecture=_output(node, commands, "architecture").strip(),
+        dgx_release=None if dgx is None else parse_dgx_release(dgx),
+        secure_boot=parse_secure_boot(_text_of(commands, "secure-boot"), texts.get(SECURE_BOOT_VARIABLE)),
+        virtualization=parse_virtualization(_text_of(commands, "virtualization")),
+    )
+
+
+def _text_of(commands: Mapping[str, Any], name: str) -> str:
+    """Return the output of a command of any exit code; empty if it was not found. Its parser returns UNKNOWN then."""
+    return str(commands.get(name, {}).get("stdout", ""))
 
 
 def _units(text: str) -> dict[str, Unit]:
@@ -204,7 +251,3 @@ def _seconds(properties: Mapping[str, str]) -> int:
     """Return the time of the last start of a unit from `@1763700000`; 0 without one."""
     started = properties.get("ActiveEnterTimestamp", "").removeprefix("@")
     return int(started) if started.isdecimal() else 0
-
-
-def _is_container(commands: Mapping[str, Any]) -> bool:
-    return bool(commands.get("virtualization", {}).get("stdout", "").strip() == "systemd-nspawn")

@@ -9,11 +9,15 @@ from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
 from sovctl.support.package_files import package_folder
 
+from ..catalog.board_services import load_board_services
 from ..catalog.drivers import driver_lock
+from ..catalog.operating_systems import component_named
+from ..facts.dpkg import PACKAGES, RPM_PACKAGES
 from ..facts.node import SIMULATION_MARK, NodeFacts
+from ..facts.operating_system import DGX_RELEASE, OS_RELEASE, SECURE_BOOT_VARIABLE
 from ..gather.gather import Request
 from ..placement import assign_gpus
-from ..resources import pool, service
+from ..resources import pool
 from ..resources.context import Context
 from ..resources.credential import CERTIFICATES
 from ..resources.environment import ENGINE, GATEWAY
@@ -24,19 +28,24 @@ from ..validation.load import catalog_of
 from . import code_wheel
 from .observed_risk import with_observed_risk
 from .order import RESOURCE_TYPES
+from .support import check_supported
 
 LOCKS = package_folder("engine/catalog/locks")
 
 # Read-only commands of the probe; their parsers are in `facts/`.
 COMMANDS = {
     "kernel": ["uname", "-r"],
+    "architecture": ["uname", "-m"],
     "virtualization": ["systemd-detect-virt"],
-    "packages": ["dpkg-query", "-W", "-f", "${Package}\t${Version}\t${Architecture}\t${db:Status-Abbrev}\n"],
+    "secure-boot": ["mokutil", "--sb-state"],
+    "packages": list(PACKAGES),
     "holds": ["apt-mark", "showhold"],
+    "rpm-packages": list(RPM_PACKAGES),
+    "versionlock": ["dnf", "-q", "versionlock", "list"],
     "ruleset": ["nft", "-s", "list", "ruleset"],
 }
 UNIT_PROPERTIES = "Id,LoadState,ActiveState,UnitFileState,ActiveEnterTimestamp,MainPID"
-READ = ("/etc/os-release", "/proc/sys/kernel/random/boot_id", SIMULATION_MARK)
+READ = (OS_RELEASE, DGX_RELEASE, SECURE_BOOT_VARIABLE, "/proc/sys/kernel/random/boot_id", SIMULATION_MARK)
 
 
 def context_of(spec: SiteSpec, site_folder: Path) -> Context:
@@ -111,7 +120,7 @@ TLS_FILES = frozenset(credential.file for credential in CERTIFICATES)
 
 # Whether a change of a resource type requires a restart of another resource, which has read or loaded the old state.
 RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
-    "package": lambda change, each: "version" in (change.after or {}) and _runs_from(each, change.name),
+    "package": lambda change, each: "version" in (change.after or {}) and _is_restarted_by(each, change.name),
     "credential": lambda change, each: each.kind == "gateway" or (each.kind == "pool" and change.name in TLS_FILES),
     "environment": lambda change, each: (change.name, each.kind) in ((ENGINE, "pool"), (GATEWAY, "gateway")),
     "model": lambda change, each: each.kind == "pool" and each.variables["model"] == change.name,
@@ -119,20 +128,28 @@ RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
 RESTARTED = {"runs_what_is_written": "after a restart"}
 
 
-def _runs_from(each: Desired, package: str) -> bool:
-    """Return whether a resource uses a package of the driver family.
-
-    Pools use all packages. A service uses its own package, and all packages without a service.
-    """
-    own_unit, _ = service.UNITS.get(package, (each.name, ""))
-    return each.kind == "pool" or (each.kind == "service" and each.name == own_unit)
+def _is_restarted_by(each: Desired, package: str) -> bool:
+    """Return whether a new version of a package requires a restart of a pool or of a service of the board."""
+    component = component_named(package)
+    if component is None or component.restarts is None:
+        return False
+    if each.kind == "pool":
+        return component.restarts in ("node", "pools")
+    if each.kind != "service":
+        return False
+    own = next((service for service in load_board_services() if service.unit == each.name), None)
+    return own is not None and (own.component == component.id or (component.restarts == "node" and not own.kernel))
 
 
 def changes(context: Context, facts: Mapping[str, NodeFacts]) -> list[Change]:
     """Return all differences, by node in the order of site.yaml, then in the order of `RESOURCE_TYPES`.
 
     A restart that another change requires is a change too, so that the plan contains everything that apply does.
+
+    Raises:
+        UnsupportedSystem: one or more nodes have an unsupported operating system.
     """
+    check_supported(context, facts)
     kinds = {kind.name: kind for kind in RESOURCE_TYPES}
     found: list[Change] = []
     for _, node in context.spec.nodes():

@@ -17,6 +17,7 @@ from sovctl.support.canonical_json import digest
 from sovctl.support.errors import InputError, PlanTampered
 
 from ..resources.resource import Change
+from .support import Refusal
 from .waves import Wave
 
 FORMAT = 2
@@ -32,6 +33,7 @@ class Plan:
         inputs_sha256: of the inputs outside site.yaml: locks, credentials and code.
         facts_sha256: of the observed states, by node.
         simulated: True if a node has simulated hardware.
+        refusals: reasons why this plan cannot be applied.
     """
 
     site: str
@@ -43,6 +45,7 @@ class Plan:
     simulated: bool
     changes: tuple[Change, ...]
     waves: tuple[Wave, ...]
+    refusals: tuple[Refusal, ...] = ()
 
     def body(self) -> dict[str, Any]:
         """Return the signed content as plain values."""
@@ -57,6 +60,7 @@ class Plan:
             "simulated": self.simulated,
             "changes": [change.to_json() for change in self.changes],
             "waves": [wave.to_json() for wave in self.waves],
+            "refusals": [each.to_json() for each in self.refusals],
         }
 
     @property
@@ -107,4 +111,5 @@ def _parse(body: Mapping[str, Any]) -> Plan:
         **{name: body[name] for name in names},
         changes=tuple(Change.from_json(each) for each in body["changes"]),
         waves=tuple(Wave.from_json(each) for each in body["waves"]),
+        refusals=tuple(Refusal(each["node"], each["message"], each["hint"]) for each in body["refusals"]),
     )

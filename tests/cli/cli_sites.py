@@ -47,6 +47,10 @@ def make_site(folder: Path, *, ssh_port: int) -> Path:
 def bare_capture(node: str) -> dict[str, object]:
     """What a freshly installed machine answers: one package, none of our files, no unit of ours."""
     answers = {
+        "kernel": "6.8.0-110-generic\n",
+        "architecture": "x86_64\n",
+        "virtualization": "none\n",
+        "secure-boot": "SecureBoot disabled\n",
         "holds": "",
         "packages": "bash\t5.2.15-2\tamd64\tii \n",
         "units": "Id=chrony.service\nLoadState=not-found\nActiveState=inactive\nUnitFileState=\nMainPID=0\n",
@@ -60,7 +64,7 @@ def bare_capture(node: str) -> dict[str, object]:
         "captured": "2026-11-21T10:00:00Z",
         "commands": {name: {"exit_code": 0, "stdout": text, "stderr": ""} for name, text in answers.items()},
         "files": {},
-        "texts": {},
+        "texts": {"/etc/os-release": 'PRETTY_NAME="Ubuntu 24.04.3 LTS"\nID=ubuntu\nVERSION_ID="24.04"\n'},
     }
 
 

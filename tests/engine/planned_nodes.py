@@ -16,6 +16,7 @@ from node_edits import OTHER_SHA256, WRITTEN_S, Change, Handle, with_file, with_
 from strategies import context, credential_sha256
 
 from sovctl.engine.facts.node import InstalledPackage, NodeFacts
+from sovctl.engine.facts.operating_system import OperatingSystem, SecureBoot, Virtualization
 from sovctl.engine.plan.build import desired_on
 from sovctl.engine.resources.context import ROLES, render
 from sovctl.engine.resources.pool import PROCESSES
@@ -24,10 +25,20 @@ from sovctl.engine.resources.serving.command_line import arguments
 from sovctl.engine.spec import Node
 from sovctl.support.canonical_json import sha256_hex
 
+DEBIAN_12 = OperatingSystem(
+    id="debian",
+    version="12",
+    title="Debian GNU/Linux 12 (bookworm)",
+    kernel="6.1.0-30-amd64",
+    architecture="x86_64",
+    secure_boot=SecureBoot.DISABLED,
+    virtualization=Virtualization.METAL,
+)
+
 
 def empty(node: str) -> NodeFacts:
     """A machine with nothing on it but a firewall program without rules."""
-    facts = NodeFacts(node, "2026-11-21T09:00:00Z", True, False, {}, {}, {}, {}, (), {})
+    facts = NodeFacts(node, "2026-11-21T09:00:00Z", True, False, {}, {}, {}, {}, (), {}, system=DEBIAN_12)
     return replace(facts, answers=planned_host.ANSWERS_OF_BARE_NODE)
 
 
@@ -37,7 +48,7 @@ def planned(preset: str) -> tuple[dict[str, NodeFacts], tuple[tuple[str, Handle]
     facts, handles = {}, []
     for _, node in context(preset).spec.nodes():
         facts[node.name] = empty(node.name)
-        for desired in desired_on(context(preset), node, None):
+        for desired in desired_on(context(preset), node, empty(node.name)):
             facts[node.name] = _PUT[desired.kind](facts[node.name], desired, node)
             handles += [(node.name, each) for each in _HANDLES[desired.kind](desired)]
     return facts, tuple(handles)
@@ -46,7 +57,8 @@ def planned(preset: str) -> tuple[dict[str, NodeFacts], tuple[tuple[str, Handle]
 def _put_repository(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
     state = desired.state or {}
     for path, key in REPOSITORY.items():
-        facts = with_file(facts, path, state[key])
+        if key in state:
+            facts = with_file(facts, path, state[key])
     return facts
 
 
@@ -135,6 +147,7 @@ REPOSITORY = {
     "/etc/apt/sources.list.d/sovctl.sources": "source_sha256",
     "/etc/apt/keyrings/sovctl.asc": "key_sha256",
     "/etc/apt/apt.conf.d/99sovctl": "policy_sha256",
+    "/etc/apt/preferences.d/sovctl": "pin_sha256",
 }
 TUNING = {"kernel": "/etc/sysctl.d/90-sovctl.conf", "limits": "/etc/security/limits.d/90-sovctl.conf"}
 CHRONY, WALL, SETTINGS = "/etc/chrony/chrony.conf", "/etc/nftables.conf", "/etc/sovctl/gateway.yaml"
@@ -146,7 +159,7 @@ __all__ = ["Handle", "empty", "planned", "with_file", "with_text", "with_unit"]
 _PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "repository": _put_repository,
     "package": _put_package,
-    "service": lambda facts, desired, _node: with_unit(facts, desired.name),
+    "service": lambda facts, desired, _node: with_unit(facts, desired.name, **(desired.state or {})),
     "tuning": _put_tuning,
     "clock": _put_clock,
     "perimeter": _put_perimeter,
@@ -179,8 +192,15 @@ def _unit_handles(desired: Desired, unit: str, *, may_stop: bool = True) -> Iter
     yield Handle(desired.kind, desired.name, "enabled", _unit(unit, enabled="disabled"))
 
 
+def _service(desired: Desired) -> Iterator[Handle]:
+    if (desired.state or {})["enabled"] == "enabled":
+        yield from _unit_handles(desired, desired.name)
+
+
 def _repository(desired: Desired) -> Iterator[Handle]:
     for path, key in REPOSITORY.items():
+        if key not in (desired.state or {}):
+            continue
         yield Handle("repository", desired.name, key, _file(path))
     stray = "/etc/apt/sources.list.d/debian.sources"
     yield Handle("repository", desired.name, "other_sources", lambda facts: with_file(facts, stray))
@@ -298,7 +318,7 @@ def _gateway(desired: Desired) -> Iterator[Handle]:
 _HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "repository": _repository,
     "package": _packages,
-    "service": lambda desired: _unit_handles(desired, desired.name),
+    "service": _service,
     "tuning": _tuning,
     "clock": _clock,
     "perimeter": _perimeter,

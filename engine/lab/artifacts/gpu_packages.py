@@ -25,6 +25,7 @@ UNITS = "usr/lib/systemd/system"
 DRIVER_UNIT = "sovctl-lab-driver.service"
 DRIVER_VERSIONS = ("580.126.20", "580.173.02")
 DCGM_VERSIONS = ("4.5.2", "4.6.0")
+TOOLKIT_VERSION = "1.19.0"
 _EPOCH_S = 1_767_225_600  # 2026-01-01T00:00:00Z, the time of all files, for reproducible builds
 _MAINTAINER = "sovctl lab <lab@sovctl.example>"
 _NOTICE = (
@@ -123,7 +124,27 @@ def packages() -> list[StandIn]:
     found = []
     for upstream in DRIVER_VERSIONS:
         found += _driver_family(upstream)
-    return found + [_dcgm(upstream) for upstream in DCGM_VERSIONS]
+    return found + [_dcgm(upstream) for upstream in DCGM_VERSIONS] + _toolkit(f"{TOOLKIT_VERSION}-1")
+
+
+def _toolkit(version: str) -> list[StandIn]:
+    """Return the packages of the container toolkit. Lab nodes run no containers, so they contain no program."""
+    return [
+        StandIn("libnvidia-container1", version, "NVIDIA container runtime library"),
+        StandIn(
+            "libnvidia-container-tools",
+            version,
+            "NVIDIA container runtime library, tools",
+            depends=(f"libnvidia-container1 (>= {version})",),
+        ),
+        StandIn("nvidia-container-toolkit-base", version, "NVIDIA container toolkit, base"),
+        StandIn(
+            "nvidia-container-toolkit",
+            version,
+            "NVIDIA container toolkit",
+            depends=(f"nvidia-container-toolkit-base (= {version})", f"libnvidia-container-tools (>= {version})"),
+        ),
+    ]
 
 
 def _driver_family(upstream: str) -> list[StandIn]:

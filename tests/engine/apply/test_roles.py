@@ -39,6 +39,7 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                         (role, "sovctl.sources.j2", {"url": item["url"], "key": "/etc/apt/keyrings/sovctl.asc"})
                     )
                     found.append((role, "99sovctl.j2", {}))
+                    found.append((role, "preferences.j2", {"driver_version": item["driver_version"]}))
                 case "tuning":
                     found.append((role, "90-sovctl.conf.j2", {"settings": item["settings"]}))
                     found.append((role, "limits.conf.j2", {"limits": item["limits"]}))

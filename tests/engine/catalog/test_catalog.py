@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from sovctl.engine.catalog import ModelEntry, Platform, listing, load_catalog
-from sovctl.engine.catalog.drivers import driver_lock
+from sovctl.engine.catalog.board_services import fabric_services
 from sovctl.engine.catalog.figure import Figure, read_catalog
 from sovctl.engine.catalog.mig import slices_of
 from sovctl.engine.catalog.parameters import TOLERANCE, count_parameters, problems
@@ -124,13 +124,14 @@ def test_a_platform_agrees_with_its_gpu_and_profile(platform: Platform) -> None:
     assert checks.gpu_count.value == platform.gpus
     assert checks.power_limit_w is not None
     assert checks.power_limit_w.value == gpu.tdp_w
-    assert checks.fabric_services is not None
     wanted = {
         PlatformComponent.NVSWITCH: "nvidia-fabricmanager",
         PlatformComponent.NVLINK5: "nvlsm",
         PlatformComponent.IMEX: "nvidia-imex",
     }
-    assert checks.fabric_services.value == tuple(name for part, name in wanted.items() if part in platform.parts)
+    assert [each.id for each in fabric_services(platform)] == [
+        name for part, name in wanted.items() if part in platform.parts
+    ]
     assert checks.nvlinks_per_gpu is not None
     assert checks.nvlinks_per_gpu.applies == bool(platform.parts - {PlatformComponent.GPU})
 
@@ -153,28 +154,6 @@ def test_no_check_of_hgx_asks_for_a_cluster_uuid() -> None:
     for platform in PLATFORMS:
         figure = platform.checks.fabric_has_cluster_uuid
         assert figure is None or figure.value == (PlatformComponent.IMEX in platform.parts)
-
-
-def test_fabric_manager_and_driver_have_one_version_in_every_lock() -> None:
-    for lock in CATALOG.driver_locks.values():
-        family = {"nvidia-fabricmanager", "libnvidia-nscq", "libnvsdm", "nvidia-imex", "nvidia-open"}
-        versions = {each.version for each in lock.packages if each.name in family}
-        assert versions == {f"{lock.driver_version}-1"}
-        assert not any(character in each.version for each in lock.packages for character in "*<>=~ ")
-
-
-def test_a_lock_gives_each_platform_what_it_needs() -> None:
-    lock = driver_lock("nvidia-580.126.20")
-    on = {
-        name: [each.name for each in lock.packages_for(CATALOG.platforms[name])]
-        for name in ("dgx-h100", "l40s-4", "dgx-b200", "dgx-gb200-nvl72", "service")
-    }
-    assert "nvidia-fabricmanager" in on["dgx-h100"]
-    assert "nvidia-fabricmanager" not in on["l40s-4"], "PCIe machines have no fabric to manage"
-    assert {"nvidia-fabricmanager", "nvlsm"} <= set(on["dgx-b200"])
-    assert "nvidia-imex" in on["dgx-gb200-nvl72"]
-    assert "nvidia-fabricmanager" not in on["dgx-gb200-nvl72"], "it runs on the switch trays"
-    assert on["service"] == []
 
 
 def test_a_container_is_asked_for_network_settings_only() -> None:

@@ -126,8 +126,9 @@ def attempts(*ways: tuple[Endpoint, str, str]) -> str:
 DRIVER = _lock_check.Expected(
     lock="nvidia-580.126.20",
     driver_version="580.126.20",
-    packages={"nvidia-open": "580.126.20-1", "nvidia-fabricmanager": "580.126.20-1"},
+    packages={"debian-12": {"nvidia-open": "580.126.20-1", "nvidia-fabricmanager": "580.126.20-1"}},
 )
+SYSTEM = 'ID=debian\nVERSION_ID="12"\n'
 PACKAGES = (
     "adduser\t3.134\tall\tii \nnvidia-fabricmanager\t580.126.20-1\tamd64\thi \nnvidia-open\t580.126.20-1\tamd64\thi \n"
 )
@@ -406,8 +407,9 @@ SAMPLES: dict[str, Sample] = {
     ),
     "software.driver-exact": Sample(
         DRIVER,
-        {"packages": PACKAGES, "module": MODULE, "gpus": eight()},
+        {"system": SYSTEM, "packages": PACKAGES, "module": MODULE, "gpus": eight()},
         {
+            "other-system": Bad({"system": 'ID=slackware\nVERSION_ID="15"\n'}, UNKNOWN, "a supported operating system"),
             "other-version": Bad(
                 {"packages": PACKAGES.replace("open\t580.126.20-1", "open\t580.173.02-1")}, FAIL, "580.173.02-1"
             ),
@@ -419,11 +421,12 @@ SAMPLES: dict[str, Sample] = {
             "old-module": Bad({"module": MODULE.replace("126.20", "95.05")}, FAIL, "the loaded module"),
             "other-smi": Bad({"gpus": document(gpu(0), driver="580.95.05")}, FAIL, "nvidia-smi at"),
         },
-        ("NVRM version", "driver_version", "nvidia-open"),
+        ("NVRM version", "driver_version", "nvidia-open", "ID=", "VERSION_ID"),
     ),
     "software.fabric-manager-equals-driver": Sample(
         DRIVER,
         {
+            "system": SYSTEM,
             "packages": PACKAGES,
             "gpus": eight(),
             "program": "Fabric Manager version is : 580.126.20\n",
@@ -442,8 +445,15 @@ SAMPLES: dict[str, Sample] = {
     ),
     "software.packages-held": Sample(
         DRIVER,
-        {"holds": "nvidia-fabricmanager\nnvidia-open\n"},
-        {"one-free": Bad({"holds": "nvidia-open\n"}, FAIL, "nvidia-fabricmanager held")},
+        {"system": SYSTEM, "holds": "nvidia-fabricmanager\nnvidia-open\n"},
+        {
+            "one-free": Bad({"holds": "nvidia-open\n"}, FAIL, "nvidia-fabricmanager held"),
+            "dgx-os": Bad(
+                {"system": 'ID=ubuntu\nVERSION_ID="24.04"\n=== dgx-release\nDGX_SWBUILD_VERSION="7.2.3"\n'},
+                NOT_APPLICABLE,
+                "DGX OS 7",
+            ),
+        },
         ("nvidia-open", "nvidia-fabricmanager"),
     ),
     "software.sources-only-mirror": Sample(

@@ -118,12 +118,13 @@ def test_nodes_without_nvlink_have_no_nvlink_checks_and_their_own_lock() -> None
         assert name not in targets(bank, "software.fabric-manager-equals-driver")
 
 
-def test_b200_expects_health_and_two_fabric_services() -> None:
+def test_b200_expects_health_fabric_manager_and_the_process_of_its_subnet_manager() -> None:
     pod = check_context("superpod-b200")
     node = targets(pod, "nvlink.fabric-ready")[0]
     expectation = found(pod, "nvlink.fabric-ready", node)
     assert isinstance(expectation, fabric_ready.Expected)
-    assert (expectation.health, expectation.services) == ("Healthy", ("nvidia-fabricmanager", "nvlsm"))
+    assert (expectation.health, expectation.services) == ("Healthy", ("nvidia-fabricmanager",))
+    assert expectation.processes == ("nvlsm",), "the vendor's package has no unit of nvlsm"
     links = found(pod, "nvlink.links-active", node)
     assert links == _links.Expected(gpu_count=8, links_per_gpu=18, link_gb_s=53.125, topology="NV18")
 

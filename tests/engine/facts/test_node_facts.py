@@ -41,6 +41,7 @@ def test_files_are_described_by_content_mode_owner_and_time(tmp_path: Path) -> N
     assert files[str(file)] == {
         "mode": "0640",
         "uid": os.getuid(),
+        "gid": os.getgid(),
         "size": 6,
         "mtime_ns": file.stat().st_mtime_ns,
         "sha256": hashlib.sha256(b"x = 1\n").hexdigest(),
@@ -96,6 +97,8 @@ CAPTURE: dict[str, Any] = {
         "holds": ran("nvidia-open\n"),
         "ruleset": ran("table inet sovctl {\n}\n"),
         "virtualization": ran("systemd-nspawn\n"),
+        "kernel": ran("6.8.0-110-generic\n"),
+        "architecture": ran("x86_64\n"),
         "sysctl": ran("net.core.rmem_max = 8\nnet.ipv4.tcp_rmem = 1\t2  3\n"),
         "units": ran(
             "Id=chrony.service\nLoadState=loaded\nActiveState=active\nUnitFileState=enabled\n"
@@ -134,7 +137,7 @@ def test_real_hardware_is_not_called_simulated() -> None:
     assert not parse_node(capture).simulated
 
 
-@pytest.mark.parametrize("name", ["packages", "holds", "ruleset", "sysctl", "units"])
+@pytest.mark.parametrize("name", ["packages", "holds", "ruleset", "sysctl", "units", "kernel", "architecture"])
 def test_what_was_not_measured_stops_the_plan(name: str) -> None:
     capture = copy.deepcopy(CAPTURE)
     capture["commands"][name]["exit_code"] = None

@@ -113,8 +113,11 @@ def restarts(preset: str, node: str, kind: str, name: str, key: str) -> set[str]
 
 
 def test_what_a_change_makes_start_again() -> None:
-    services = {"n1/service/nvidia-fabricmanager", "n1/service/nvidia-persistenced"}
+    services = {f"n1/service/nvidia-{name}" for name in ("fabricmanager", "persistenced", "dcgm")}
+    own = {"n1/service/nvidia-dcgm"}
     assert restarts("lab", "n1", "package", "nvidia-open", "version") == services | {"n1/pool/chat"}
+    assert restarts("lab", "n1", "package", "datacenter-gpu-manager-4-cuda13", "version") == own
+    assert restarts("lab", "n1", "package", "nvidia-container-toolkit", "version") == set()
     assert restarts("lab", "n1", "package", "nvidia-open", "is_held") == set()
     assert restarts("lab", "n1", "environment", "vllm", "built_from") == {"n1/pool/chat"}
     assert restarts("lab", "n1", "model", "echo", "changed_files") == {"n1/pool/chat"}

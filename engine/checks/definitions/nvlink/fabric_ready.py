@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ....catalog.board_services import fabric_services
 from ....facts.gpu import Gpu, parse_nvidia_smi_xml
 from ....facts.units import parse_units
 from ....spec import Node
@@ -27,6 +28,7 @@ class Expected(Expectation):
 
     Args:
         services: units that must run.
+        processes: programs that must run without a unit of their own: nvlsm, which fabric manager's unit starts.
         state, status, health: values on every GPU; None where the platform prints N/A.
         has_cluster: True for multi-node NVLink, where clique and cluster UUID must not be zero. Healthy HGX nodes
             report zero for both.
@@ -40,6 +42,7 @@ class Expected(Expectation):
     health: str | None
     has_cluster: bool
     is_known: bool = True
+    processes: tuple[str, ...] = ()
 
 
 class FabricReady(Check[Expected]):
@@ -50,14 +53,14 @@ class FabricReady(Check[Expected]):
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Nodes with an NVLink fabric, and nodes whose catalogue entry has no information about it."""
         platform = site.context.platform(node)
-        checks = platform.checks
-        if not platform.has_gpus or (checks.fabric_services is not None and not checks.fabric_services.value):
+        checks, services = platform.checks, fabric_services(platform)
+        if not platform.has_gpus or (platform.profile is not None and not services):
             return
-        services = checks.fabric_services.value if checks.fabric_services else ()
-        figures = (checks.fabric_state, checks.fabric_status, checks.fabric_health, checks.fabric_services)
+        figures = (checks.fabric_state, checks.fabric_status, checks.fabric_health)
         yield Expected(
             gpu_count=integer_of(checks.gpu_count),
-            services=services if isinstance(services, tuple) else (str(services),),
+            services=tuple(each.unit for each in services if each.unit is not None),
+            processes=tuple(each.process for each in services if each.process is not None),
             state=text_of(checks.fabric_state),
             status=text_of(checks.fabric_status),
             health=text_of(checks.fabric_health),
@@ -66,9 +69,14 @@ class FabricReady(Check[Expected]):
         )
 
     def probe(self, expected: Expected) -> Probe:
-        """Print the states of the fabric's units, and the fabric section of every GPU."""
+        """Print the states of the fabric's units and processes, and the fabric section of every GPU."""
         units = [f"{each}.service" for each in expected.services]
-        return Probe(script(services=show_units(*units) if units else "false", gpus=GPU_REPORT))
+        lines = [
+            f"pgrep -x {each} >/dev/null; case $? in 0) echo {each} runs;; 1) echo {each} absent;; *) exit 1;; esac"
+            for each in expected.processes
+        ]
+        processes = {"processes": "\n".join(lines)} if lines else {}
+        return Probe(script(services=show_units(*units) if units else "false", **processes, gpus=GPU_REPORT))
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if every service runs, and every GPU has the expected state, status and health."""
@@ -84,12 +92,18 @@ class FabricReady(Check[Expected]):
                 findings.append(unknown(f"the state of {service}", "none"))
             elif not unit.is_running:
                 findings.append(failed(f"{service} running", f"{unit.load}, {unit.active}, {unit.sub}"))
+        running = sections.text("processes").split("\n") if expected.processes else []
+        for process in expected.processes:
+            if f"{process} absent" in running:
+                findings.append(failed(f"{process} running", "no process"))
+            elif f"{process} runs" not in running:
+                findings.append(unknown(f"the process {process}", "none"))
         findings += [each for gpu in report.gpus for each in _gpu_findings(gpu, expected)]
+        programs = ", ".join((*expected.services, *expected.processes)) or "no service"
         values = "/".join(value or "N/A" for value in (expected.state, expected.status, expected.health))
         return worst(
             findings,
-            otherwise=f"expected {', '.join(expected.services) or 'no service'} running and {values} on every GPU, "
-            f"got the same on {len(report.gpus)} GPUs",
+            otherwise=f"expected {programs} running and {values} on every GPU, got the same on {len(report.gpus)} GPUs",
         )
 
 

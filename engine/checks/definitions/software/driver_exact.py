@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ....catalog.operating_systems import SupportedSystem
 from ....facts.dpkg import installed_versions, parse_packages
 from ....facts.gpu import parse_nvidia_smi_xml
-from ...model.check import Judgement, Method, ProbeOutput, failed, worst
+from ....facts.unreadable import excerpt
+from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
 from ...model.probe_sections import parse_sections
-from ._lock_check import Expected, LockCheck, first_version
+from ._lock_check import Expected, LockCheck, first_version, system_of
 
 
 class DriverExact(LockCheck):
@@ -19,7 +21,11 @@ class DriverExact(LockCheck):
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if every package, the loaded module and nvidia-smi have the expected version."""
         sections = parse_sections(output)
-        findings = list(_package_findings(sections.text("packages"), expected.packages))
+        row = system_of(sections.text("system"))
+        if row is None:
+            return unknown("a supported operating system", excerpt(sections.text("system")))
+        wanted = expected.packages[row.id]
+        findings = list(_package_findings(sections.text("packages"), wanted, row))
         module = _module_version(sections.text("module"))
         smi = parse_nvidia_smi_xml(sections.text("gpus")).driver_version
         for component, got in (("the loaded module", module), ("nvidia-smi", smi)):
@@ -27,16 +33,15 @@ class DriverExact(LockCheck):
                 findings.append(failed(f"{component} at {expected.driver_version}", got))
         return worst(
             findings,
-            otherwise=f"expected lock {expected.lock}, got its {len(expected.packages)} packages, "
-            f"module and nvidia-smi at {smi}",
+            otherwise=f"expected lock {expected.lock}, got its {len(wanted)} packages, module and nvidia-smi at {smi}",
         )
 
 
-def _package_findings(text: str, wanted: Mapping[str, str]) -> Iterator[Judgement]:
+def _package_findings(text: str, wanted: Mapping[str, str], row: SupportedSystem) -> Iterator[Judgement]:
     installed = installed_versions(parse_packages(text))
     for name, version in wanted.items():
         got = installed.get(name)
-        if got != version:
+        if got is None or not row.accepts(version, got):
             yield failed(f"{name} {version}", got or "not installed")
 
 

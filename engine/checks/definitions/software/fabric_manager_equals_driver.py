@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from ....catalog.operating_systems import component_named, upstream
 from ....catalog.platforms import PlatformComponent
 from ....facts.dpkg import installed_versions, parse_packages
 from ....facts.gpu import parse_nvidia_smi_xml
 from ....facts.units import parse_units
+from ....facts.unreadable import excerpt
 from ....spec import Node
 from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
 from ...model.check_context import CheckContext
 from ...model.probe_sections import parse_sections
-from ._lock_check import FABRIC_MANAGER, Expected, LockCheck, first_version
+from ._lock_check import FABRIC_MANAGER, Expected, LockCheck, first_version, system_of
 
 
 class FabricManagerEqualsDriver(LockCheck):
@@ -30,12 +32,16 @@ class FabricManagerEqualsDriver(LockCheck):
         sections = parse_sections(output)
         smi = parse_nvidia_smi_xml(sections.text("gpus")).driver_version
         program = first_version(sections.text("program"), "nv-fabricmanager --version")
-        package = installed_versions(parse_packages(sections.text("packages"))).get(FABRIC_MANAGER)
+        row = system_of(sections.text("system"))
+        if row is None:
+            return unknown("a supported operating system", excerpt(sections.text("system")))
+        installed = installed_versions(parse_packages(sections.text("packages")))
         findings = []
-        if package is None:
-            findings.append(failed(f"package {FABRIC_MANAGER}", "not installed"))
-        elif package.partition("-")[0] != smi:
-            findings.append(failed(f"package {FABRIC_MANAGER} at the driver's {smi}", package))
+        for name in _packages(expected.packages[row.id]):
+            if name not in installed:
+                findings.append(failed(f"package {name}", "not installed"))
+            elif upstream(installed[name]) != smi:
+                findings.append(failed(f"package {name} at the driver's {smi}", installed[name]))
         if program != smi:
             findings.append(failed(f"nv-fabricmanager at the driver's {smi}", program))
         (unit,) = parse_units(sections.text("services"))[:1]
@@ -44,3 +50,8 @@ class FabricManagerEqualsDriver(LockCheck):
         elif not unit.is_running:
             findings.append(failed(f"{FABRIC_MANAGER} running", f"{unit.load}, {unit.active}, {unit.sub}"))
         return worst(findings, otherwise=f"expected fabric manager to run at the driver's version {smi}, got {smi}")
+
+
+def _packages(wanted: Mapping[str, str]) -> list[str]:
+    """Return the names of the fabric manager's packages; other systems add the driver's branch to the name."""
+    return [name for name in wanted if (component := component_named(name)) and component.id == "fabric-manager"]

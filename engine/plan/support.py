@@ -1,0 +1,144 @@
+"""Decides which nodes sovctl can change: operating system, versions of DGX OS, Secure Boot.
+
+- `check_supported` raises for nodes whose operating system has no row in `catalog/operating_systems.yaml`, and names
+  all of them.
+- `refusals` returns the reasons why a planned node cannot be applied. The plan shows them, and apply stops before any
+  change. A value that was not measured is a reason too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sovctl.support.errors import InputError
+
+from ..catalog.operating_systems import Apply, Package, SupportedSystem, load_operating_systems, supported
+from ..facts.node import NodeFacts
+from ..facts.operating_system import SecureBoot, Virtualization
+from ..resources.context import Context
+from ..resources.package import mok_command, packages_on
+from ..spec import Node
+
+
+class UnsupportedSystem(InputError):
+    """One or more nodes have an operating system that sovctl does not support. No node was changed."""
+
+
+class ApplyRefused(InputError):
+    """The plan has refusals. No node was changed."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A reason why apply must not change a node."""
+
+    node: str
+    message: str
+    hint: str
+
+    def to_json(self) -> dict[str, str]:
+        """Return plain values for the plan file."""
+        return {"node": self.node, "message": self.message, "hint": self.hint}
+
+
+def check_supported(context: Context, facts: Mapping[str, NodeFacts]) -> None:
+    """Check that every node has a supported operating system.
+
+    Raises:
+        UnsupportedSystem: contains all nodes that do not.
+    """
+    found = []
+    for group, node in context.spec.nodes():
+        of_node = facts[node.name]
+        row, has_gpus = supported(of_node.system), context.platform(node).has_gpus
+        if row is None:
+            found.append(f"{node.name}: {of_node.system}")
+        elif has_gpus and not row.gpu and not of_node.simulated:
+            found.append(f"{node.name}: {of_node.system} on a node of platform {group.platform}")
+    if found:
+        rows = load_operating_systems().values()
+        titles = [each.title + ("" if each.gpu else " (nodes without GPUs)") for each in rows]
+        raise UnsupportedSystem(
+            f"unsupported operating system on {len(found)} of {len(facts)} nodes: {'; '.join(found)}",
+            hint=f"install one of: {', '.join(titles)}",
+        )
+
+
+def refusals(context: Context, facts: Mapping[str, NodeFacts]) -> list[Refusal]:
+    """Return the reasons against an apply, in the order of the nodes; empty if all nodes can be changed."""
+    return [each for _, node in context.spec.nodes() for each in _of_node(context, node, facts[node.name])]
+
+
+def check_no_refusals(found: list[Refusal]) -> None:
+    """Check that an apply may start.
+
+    Raises:
+        ApplyRefused: contains all refusals.
+    """
+    if found:
+        lines = "; ".join(f"{each.node}: {each.message}" for each in found)
+        hints = list(dict.fromkeys(each.hint for each in found))
+        raise ApplyRefused(f"apply refused: {lines}", hint=f"no node was changed; {'; '.join(hints)}")
+
+
+def _of_node(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal]:
+    row, packages = packages_on(context, node, facts)
+    if row is None:
+        return
+    if row.apply is Apply.PLAN_ONLY:
+        yield Refusal(
+            node.name,
+            f"apply is not implemented for {row.title}",
+            f"use `sovctl plan` only, or install {_applicable()}",
+        )
+    if row.apply is Apply.ASSERTED:
+        yield from _differences(context, node, facts, row, packages)
+    elif context.platform(node).has_gpus and not facts.simulated:
+        yield from _secure_boot(node, facts, row)
+
+
+def _applicable() -> str:
+    rows = load_operating_systems().values()
+    return ", ".join(each.title for each in rows if each.apply is not Apply.PLAN_ONLY and each.gpu)
+
+
+def _differences(
+    context: Context, node: Node, facts: NodeFacts, row: SupportedSystem, packages: tuple[Package, ...]
+) -> Iterator[Refusal]:
+    """Yield a refusal for each package of NVIDIA that DGX OS has in another version than the lock."""
+    hint = (
+        f"update {row.title} with NVIDIA's procedure, or choose another `software.lock`; sovctl does not replace "
+        "NVIDIA's packages"
+    )
+    for package in packages:
+        if package.component.needs in ("all", "python"):
+            continue
+        found = facts.packages.get(package.name)
+        got = found.version if found else "not installed"
+        if found is None or (package.version is not None and not row.accepts(package.version, found.version)):
+            expected = f"{package.name} {package.version or ''}".rstrip()
+            yield Refusal(node.name, f"{row.title} with lock {context.lock.id} needs {expected}, got {got}", hint)
+
+
+def _secure_boot(node: Node, facts: NodeFacts, row: SupportedSystem) -> Iterator[Refusal]:
+    """Yield a refusal if the firmware would reject the driver's module, or if that is unknown."""
+    virtualization, state = facts.system.virtualization, facts.system.secure_boot
+    if virtualization is Virtualization.UNKNOWN:
+        yield Refusal(node.name, "unknown whether the node is a container", "check systemd-detect-virt on the node")
+    elif virtualization is not Virtualization.CONTAINER and row.mok_key is not None:
+        if state is SecureBoot.UNKNOWN:
+            yield Refusal(
+                node.name, "the state of Secure Boot is unknown", "install mokutil on the node, or enable UEFI"
+            )
+        elif state is SecureBoot.ENABLED and "is already enrolled" not in _mok_answer(facts, row.mok_key):
+            yield Refusal(
+                node.name,
+                f"Secure Boot is enabled and the key {row.mok_key}, which signs modules of dkms, is not enrolled",
+                f"enrol it at the console: mokutil --import {row.mok_key}, then reboot",
+            )
+
+
+def _mok_answer(facts: NodeFacts, key: str) -> str:
+    name = mok_command(key)
+    return facts.answer(name, may_fail=True) if facts.answers.get(name, {}).get("exit_code") is not None else ""
