@@ -12,6 +12,7 @@ from ..resources.resource import Change
 from .execution import Executor
 from .journal import Journal
 from .outcome import ApplyFailed
+from .package_changes import package_changes, unplanned
 from .progress import Progress, Report
 from .proof import remaining
 from .stale import SHOWN
@@ -58,7 +59,9 @@ class WaveRunner:
                 hint="later waves were not started; fix the node, then: sovctl apply --resume "
                 f"(journal: {self.journal.run_id})",
             )
-        left = remaining(self.context, {**self.facts, **self.executor.observe(list(ids))}, nodes=ids.keys())
+        after = self.executor.observe(list(ids))
+        self._check_packages(after)
+        left = remaining(self.context, {**self.facts, **after}, nodes=ids.keys())
         if left:
             names = ", ".join(
                 f"{change.id} ({', '.join(change.after or ['still present'])})" for change in left[:SHOWN]
@@ -69,3 +72,24 @@ class WaveRunner:
             )
         self.journal.write("wave-proven", wave=wave.name, nodes=list(ids))
         self.report(Progress("proven", "", f"{wave.name}: observed again, no difference left on {', '.join(ids)}"))
+
+    def _check_packages(self, after: Mapping[str, NodeFacts]) -> None:
+        """Record the packages that changed, and compare them with the plan.
+
+        Raises:
+            ApplyFailed: a package changed that the plan does not contain.
+        """
+        changed = {node: package_changes(self.facts[node], facts) for node, facts in after.items()}
+        if any(changed.values()):
+            self.journal.write("packages-changed", nodes={node: each for node, each in changed.items() if each})
+        other = [
+            f"{node}: {each}"
+            for node, facts in after.items()
+            for each in unplanned(self.facts[node], facts, [each for each in self.changes if each.node == node])
+        ]
+        if other:
+            more = f" and {len(other) - SHOWN} more" if len(other) > SHOWN else ""
+            raise ApplyFailed(
+                f"packages changed that are not in the plan: {', '.join(other[:SHOWN])}{more}",
+                hint="find the cause on the node, then plan again: sovctl plan",
+            )

@@ -12,6 +12,7 @@ from typing import Any
 
 from sovctl.support.errors import SovctlError
 
+from .capture_form import check_form
 from .dpkg import parse_holds, parse_packages
 from .operating_system import (
     DGX_RELEASE,
@@ -111,12 +112,13 @@ def parse_node(capture: Mapping[str, Any]) -> NodeFacts:
     Raises:
         SovctlError: a command failed, or printed an unknown format.
     """
+    check_form(capture)
     try:
         return _facts(capture)
     except Unreadable as error:
         where, hint = f"node {capture['node']}: {error.where}", "check the output of this command on the node"
         raise SovctlError(error.message, where=where, hint=hint) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise SovctlError(
             "the capture has an unknown format; a plan requires all measurements",
             where=f"node {capture['node']}",
@@ -136,7 +138,7 @@ def _facts(capture: Mapping[str, Any]) -> NodeFacts:
         is_container=system.virtualization is Virtualization.CONTAINER,
         packages=packages,
         files={_printable(path): _file(entry) for path, entry in capture["files"].items()},
-        texts={path: None if text is None else _text(text) for path, text in capture["texts"].items()},
+        texts={path: None if text is None else _printable(text) for path, text in capture["texts"].items()},
         units=_units(_output(node, commands, "units")),
         ruleset=tuple(_output(node, commands, "ruleset").splitlines()) if has_nft else None,
         # The command is absent if the platform has no settings.
@@ -146,30 +148,8 @@ def _facts(capture: Mapping[str, Any]) -> NodeFacts:
     )
 
 
-_FILE = {
-    "sha256": str,
-    "mode": str,
-    "link": str,
-    "uid": int,
-    "gid": int,
-    "size": int,
-    "mtime_ns": int,
-    "unreadable": bool,
-}
-"""Types of the values of a file in a capture."""
-
-
 def _file(entry: Mapping[str, Any]) -> dict[str, Any]:
-    for name, value in entry.items():
-        if not isinstance(value, _FILE[name]):
-            raise TypeError(name)
     return {name: _printable(value) if name == "link" else value for name, value in entry.items()}
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError("text")
-    return _printable(value)
 
 
 def _printable(name: str) -> str:

@@ -7,10 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from sovctl.support.atomic_files import write_atomic
+from sovctl.support.bounded_files import read_bounded
 from sovctl.support.errors import InputError
 
 Capture = dict[str, Any]
 """`{"node", "captured", "commands", "files", "texts"}` of one node; written by `facts/node_probe.py`."""
+
+
+LIMIT_BYTES = 256 << 20
+"""Largest capture that `load` reads, bytes. A node with 100,000 files has 20 MB."""
 
 
 def save(captures: dict[str, Capture], folder: Path) -> None:
@@ -29,7 +34,7 @@ def load(folder: Path, names: list[str]) -> dict[str, Capture]:
     for name in names:
         path = folder / f"{name}.json"
         try:
-            capture = json.loads(path.read_text())
+            capture = json.loads(read_bounded(path, LIMIT_BYTES))
             if capture["node"] != name or not {"commands", "files", "texts", "captured"} <= capture.keys():
                 raise ValueError
         except FileNotFoundError:

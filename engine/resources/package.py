@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from ..catalog.operating_systems import Apply, Package, SupportedSystem, load_operating_systems, supported
 from ..facts.node import NodeFacts
 from ..spec import Node
+from . import dependencies, repository
 from .context import Context
-from .resource import Desired, Risk, State
+from .resource import Desired, Risk, State, difference
 from .resource_type import Query, ResourceType
 
 RISKS = {"node": Risk.WORKLOAD, "pools": Risk.WORKLOAD, "own": Risk.SERVICE, None: Risk.NONE}
@@ -44,13 +45,19 @@ def managed(context: Context, node: Node, facts: NodeFacts) -> tuple[Package, ..
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     if facts is None:
         return
-    for package in managed(context, node, facts):
-        yield _desired(context, package)
     row, _ = packages_on(context, node, facts)
-    if row is not None and context.replicas_on(node):
-        engine = context.spec.software.engine
-        for name in row.engine_packages.get(engine, ()):
-            yield _of_mirror(name, f"{engine} loads it")
+    if row is None:
+        return
+    found = [_desired(context, package) for package in managed(context, node, facts)]
+    for engine in _engines(context, node):
+        found += [_of_mirror(name, f"{engine} loads it") for name in row.engine_packages.get(engine, ())]
+    yield from found
+    if row.package_manager == "apt" and any(difference(node.name, each, _observe(facts, each)) for each in found):
+        mirror = next(iter(repository.RESOURCE_TYPE.expect(context, node, facts)))
+        has_mirror = difference(node.name, mirror, repository.RESOURCE_TYPE.observe(facts, mirror)) is None
+        added = dependencies.dependencies(facts, row, {each.name for each in found}, has_mirror=has_mirror)
+        if added is not None:
+            yield added
 
 
 def _desired(context: Context, package: Package) -> Desired:
@@ -78,7 +85,13 @@ def _of_mirror(name: str, why: str) -> Desired:
     )
 
 
+def _engines(context: Context, node: Node) -> list[str]:
+    return [context.spec.software.engine] if context.replicas_on(node) else []
+
+
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    if desired.name == dependencies.NAME:
+        return dependencies.observed(facts, desired)
     package = facts.packages.get(desired.name)
     if package is None:
         return None
@@ -92,9 +105,15 @@ def mok_command(key: str) -> str:
     return f"mok-key {key}"
 
 
-def _query(_context: Context, _node: Node) -> Query:
+def _query(context: Context, node: Node) -> Query:
     keys = sorted({each.mok_key for each in load_operating_systems().values() if each.mok_key})
-    return Query(commands={mok_command(key): ("mokutil", "--test-key", key) for key in keys})
+    simulations = dependencies.commands(
+        context.platform(node),
+        context.lock,
+        python=bool(context.replicas_on(node)) or context.is_gateway(node),
+        engine=_engines(context, node),
+    )
+    return Query(commands={**{mok_command(key): ("mokutil", "--test-key", key) for key in keys}, **simulations})
 
 
 RESOURCE_TYPE = ResourceType("package", _expect, _observe, _query)

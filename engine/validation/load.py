@@ -335,3 +335,20 @@ def _reference_problems(
             f"secret file is readable by others, expected mode 600, got mode {status.st_mode & 0o777:o}",
             "run `chmod 600` on it, and rotate the secret if others had access",
         )
+    elif not reference.is_secret and _has_private_key(path):
+        yield (
+            "file contains a private key, expected public content: apply copies this file to nodes",
+            "write the public part to it, such as `gpg --armor --export KEY`; rotate the key if others read it",
+        )
+
+
+PUBLIC_FILE_LIMIT_BYTES = 1 << 20
+"""Part of a public file that is searched for private keys, bytes."""
+_SECRET_PACKETS = frozenset({*range(0x94, 0x98), *range(0x9C, 0xA0), 0xC5, 0xC7})
+"""First bytes of a binary OpenPGP secret key or subkey: tags 5 and 7 in both formats (RFC 9580, 4.2)."""
+
+
+def _has_private_key(path: Path) -> bool:
+    with path.open("rb") as file:
+        content = file.read(PUBLIC_FILE_LIMIT_BYTES)
+    return b"PRIVATE KEY" in content or (content[:1] != b"" and content[0] in _SECRET_PACKETS)

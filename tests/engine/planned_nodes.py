@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 import planned_host
-from node_edits import OTHER_SHA256, WRITTEN_S, Change, Handle, with_file, with_text, with_unit
+from node_edits import OTHER_SHA256, WRITTEN_S, Change, Handle, with_answer, with_file, with_text, with_unit
 from strategies import context, credential_sha256
 
 from sovctl.engine.facts.node import InstalledPackage, NodeFacts
@@ -64,6 +64,8 @@ def _put_repository(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFact
 
 def _put_package(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
     state = desired.state or {}
+    if desired.name == "dependencies":
+        return with_answer(facts, "simulation debian-12", "")
     package = InstalledPackage(state.get("version", "1.2-3"), state.get("is_held", False))
     return replace(facts, packages={**facts.packages, desired.name: package})
 

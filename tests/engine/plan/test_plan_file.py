@@ -18,6 +18,7 @@ from sovctl.compliance.signing import SigningKey
 from sovctl.engine.plan.build import changes
 from sovctl.engine.plan.file import Plan, read, write
 from sovctl.engine.plan.serving import Serving
+from sovctl.engine.plan.support import Refusal
 from sovctl.engine.plan.waves import waves
 from sovctl.support.errors import ExitCode, InputError, PlanTampered
 
@@ -61,8 +62,18 @@ def test_the_name_of_a_plan_follows_from_everything_in_it() -> None:
         replace(made, changes=made.changes[:-1]),
         replace(made, waves=made.waves[::-1]),
         replace(made, facts_sha256={}),
+        replace(made, refusals=(Refusal("n1", "not here", "install another system"),)),
     ]
     assert len({each.sha256 for each in [made, *others]}) == len(others) + 1
+
+
+def test_refusals_come_back_and_a_plan_that_is_a_device_is_refused(tmp_path: Path) -> None:
+    refused = replace(plan(), refusals=(Refusal("n1", "not here", "install another system"),))
+    write(refused, tmp_path / "plan.json", KEY)
+    assert read(tmp_path / "plan.json", KEY.public) == refused
+    (tmp_path / "device.json").symlink_to("/dev/zero")
+    with pytest.raises(InputError, match="not a regular file"):
+        read(tmp_path / "device.json", KEY.public)
 
 
 @examples(300, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -363,6 +363,22 @@ def test_empty_files_folders_and_loops_are_no_files(whole_site: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"-----BEGIN PGP PRIVATE KEY BLOCK-----\n\ninvented\n",
+        b"-----BEGIN CERTIFICATE-----\n-----BEGIN EC PRIVATE KEY-----\n",
+        b"\x95\x01\x00invented",
+        b"\xc5\x01invented",
+    ],
+)
+def test_a_private_key_is_never_copied_to_nodes_as_the_mirrors_key(whole_site: Path, content: bytes) -> None:
+    (whole_site / "access" / "apt-key.asc").write_bytes(content)
+    [said] = _file_problems(whole_site)
+    assert said.startswith("artifacts.apt_key_file: file contains a private key")
+    assert "invented" not in said
+
+
 def test_variables_count_only_with_a_value(whole_site: Path) -> None:
     (whole_site / "site.yaml").write_text(LAB.replace("{file: secrets/client-key}", "{env: CLIENT_KEY}"))
     wanted = ["gateway.clients[0].api_key.env: environment variable is unset or empty"]
