@@ -27,6 +27,8 @@ _Loaded = TypeVar("_Loaded")
 ROOT_DAYS = 3650
 LEAF_DAYS = 398
 RENEW_BEFORE = timedelta(days=30)
+"""Remaining validity below which a plan renews a certificate. Chosen: a site that applies a plan once a month keeps all
+certificates valid."""
 
 
 class Authority:
@@ -110,6 +112,15 @@ class Authority:
             and address in names.get_values_for_type(x509.IPAddress)
             and _is_issued_by(pair, root)
         )
+
+    def renewal(self, node: str, *, now: datetime) -> str:
+        """Return the reason why a certificate of a node expires too soon; empty if it does not, or is absent."""
+        pair = _pair(self.folder / f"{node}.pem", self.folder / f"{node}.key")
+        if pair is None or pair.not_valid_after_utc - RENEW_BEFORE > now:
+            return ""
+        last, days = pair.not_valid_after_utc, (pair.not_valid_after_utc - now).days
+        state = f"expires on {last:%Y-%m-%d}, in {days} days" if last > now else f"expired on {last:%Y-%m-%d}"
+        return f"{state}; renewed {RENEW_BEFORE.days} days before"
 
     def has_root(self) -> bool:
         """Return whether a root certificate and its key exist."""

@@ -7,6 +7,8 @@ from ..resources.gateway import service as gateway
 from ..resources.host import (
     administrator,
     audit,
+    container_toolkit,
+    gpu_modes,
     hardware,
     hosts_file,
     kernel,
@@ -27,6 +29,8 @@ RESOURCE_TYPES: tuple[ResourceType, ...] = (
     kernel.RESOURCE_TYPE,
     hardware.RESOURCE_TYPE,
     storage.RESOURCE_TYPE,
+    gpu_modes.RESOURCE_TYPE,
+    container_toolkit.RESOURCE_TYPE,
     clock.RESOURCE_TYPE,
     hosts_file.RESOURCE_TYPE,
     resolver.RESOURCE_TYPE,

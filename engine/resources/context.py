@@ -38,6 +38,7 @@ class Context:
         replicas: of all pools, with their nodes and GPUs.
         locks: paths of the locks of Python environments, by name ("gateway", "installer", engine).
         fingerprints: of credentials, by (node, file name); empty before the first apply.
+        renewals: reasons why the certificate of a node is renewed, by node; without nodes whose certificate remains.
         clients_sha256: SHA-256 of the gateway's clients file; `CREATED_BY_APPLY` while a key of a client is absent.
         code_sha256: digest of this controller's code, which the gateway runs as a wheel.
         catalog_files: the site's catalogue entries and measurements, if it has any.
@@ -52,6 +53,7 @@ class Context:
     apt_key_sha256: str
     code_sha256: str
     fingerprints: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    renewals: Mapping[str, str] = field(default_factory=dict)
     catalog_files: tuple[Path, ...] = ()
     clients_sha256: str = CREATED_BY_APPLY
 

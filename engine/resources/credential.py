@@ -233,7 +233,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                 "mode": credential.mode,
                 "uid": GATEWAY_UID if credential.is_gateways else 0,
             },
-            why=credential.why,
+            why=_why(context, node, credential),
             variables={
                 "path": credential.path,
                 "mode": credential.mode,
@@ -243,6 +243,11 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             },
             risk=Risk.SERVICE,
         )
+
+
+def _why(context: Context, node: Node, credential: Credential) -> str:
+    reason = context.renewals.get(node.name, "") if credential.file in ("node.pem", "node.key") else ""
+    return f"{credential.why}: {reason}" if reason else credential.why
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:

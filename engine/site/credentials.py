@@ -160,6 +160,16 @@ class Credentials:
                 found[node.name, credential.file] = fingerprint(sha256_hex(content))
         return found
 
+    def renewals(self, *, now: datetime | None = None) -> dict[str, str]:
+        """Return the reasons of certificates that a plan renews, by node. Only reads.
+
+        Args:
+            now: time to check the expiry of certificates; None for the current time.
+        """
+        now = now or datetime.now(UTC)
+        found = {node.name: self.authority.renewal(node.name, now=now) for _, node in self.spec.nodes()}
+        return {name: reason for name, reason in found.items() if reason}
+
     def clients_sha256(self) -> str:
         """Return the SHA-256 of the gateway's clients file; `CREATED_BY_APPLY` while a key of a client is absent.
 

@@ -80,7 +80,8 @@ class Site:
         context = context_of(self.spec, self.folder)
         credentials = self.credentials
         fingerprints, sha256 = credentials.fingerprints(context), credentials.clients_sha256()
-        return replace(context, fingerprints=fingerprints, clients_sha256=sha256)
+        renewals = credentials.renewals()
+        return replace(context, fingerprints=fingerprints, clients_sha256=sha256, renewals=renewals)
 
     def observe(self, context: Context, nodes: Iterable[str] | None = None, *, report: Report) -> dict[str, NodeFacts]:
         """Return the facts of nodes by name, from new captures that are saved in the state folder.

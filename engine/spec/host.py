@@ -143,3 +143,6 @@ class Host(SpecModel):
     """Audit log of the kernel. Requires package auditd in the mirror. Default: not managed."""
     logs: LogForwarding | None = None
     """Transmission of the system log. Requires package rsyslog in the mirror. Default: none."""
+    container_toolkit: bool = False
+    """Whether containers on GPU nodes can use the GPUs: NVIDIA container toolkit with a CDI device for each GPU. Pools
+    do not need it."""

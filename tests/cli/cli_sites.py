@@ -55,6 +55,7 @@ def bare_capture(node: str) -> dict[str, object]:
         "packages": "bash\t5.2.15-2\tamd64\tii \n",
         "units": "Id=chrony.service\nLoadState=not-found\nActiveState=inactive\nUnitFileState=\nMainPID=0\n",
         "sysctl": "",
+        "gpu_modes": "",
         "hardware": '{"governors": [], "gpus": 8, "acs": [], "relaxed_ordering": [], "bridge_power": []}',
         "sshd": "## root 127.0.0.1\npubkeyauthentication yes\n",
         "sshd_unit": "Id=ssh.service\nLoadState=loaded\nActiveState=active\nStateChangeTimestamp=@1763700000\n",

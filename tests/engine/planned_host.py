@@ -13,6 +13,7 @@ from sovctl.engine.resources.context import render
 from sovctl.engine.resources.host import (
     administrator,
     audit,
+    container_toolkit,
     hardware,
     hosts_file,
     kernel,
@@ -57,6 +58,8 @@ _ANSWERS = {
     "sshd_unit": sshd_unit(STARTED_S),
     "accounts": "",
     "audit_rules": "No rules\n",
+    "gpu_modes": "0, Disabled, Enabled\n",
+    "cdi": "",
     "findmnt": json.dumps({"filesystems": []}),
     "lsblk": json.dumps({"blockdevices": []}),
 }
@@ -355,6 +358,35 @@ def _log_handles(_desired: Desired) -> Iterator[Handle]:
     )
 
 
+def _put_gpu_modes(facts: NodeFacts, _desired: Desired, _node: Node) -> NodeFacts:
+    return with_answer(facts, "gpu_modes", "0, Enabled, Disabled\n1, Enabled, [N/A]\n")
+
+
+def _gpu_modes_handles(_desired: Desired) -> Iterator[Handle]:
+    for key, text in {
+        "persistence": "0, Enabled, Disabled\n1, Disabled, Disabled\n",
+        "mig": "0, Enabled, Enabled\n1, Enabled, Disabled\n",
+    }.items():
+        yield Handle("gpu_modes", "all", key, lambda facts, text=text: with_answer(facts, "gpu_modes", text))
+
+
+def _put_toolkit(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    wanted = desired.state or {}
+    facts = with_answer(with_package(facts, container_toolkit.PACKAGE), "cdi", "\n".join(wanted["devices"]))
+    library = f"hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.{wanted['driver']}\n"
+    return with_text(facts, container_toolkit.SPECIFICATIONS[0], library)
+
+
+def _toolkit_handles(desired: Desired) -> Iterator[Handle]:
+    def handle(key: str, change: Callable[[NodeFacts], NodeFacts]) -> Handle:
+        return Handle("container_toolkit", "cdi", key, change)
+
+    devices = "\n".join((desired.state or {})["devices"][1:])
+    path, driver = container_toolkit.SPECIFICATIONS[0], str((desired.state or {})["driver"])
+    yield handle("devices", lambda facts: with_answer(facts, "cdi", devices))
+    yield handle("driver", _text(path, driver, "570.1.2"))
+
+
 PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "hosts_file": _put_hosts,
     "resolver": _put_resolver,
@@ -363,6 +395,8 @@ PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "kernel": _put_kernel,
     "hardware": _put_hardware,
     "storage": _put_storage,
+    "gpu_modes": _put_gpu_modes,
+    "container_toolkit": _put_toolkit,
     "audit": _put_audit,
     "log_forwarding": _put_logs,
 }
@@ -374,6 +408,8 @@ HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "kernel": _kernel_handles,
     "hardware": _hardware_handles,
     "storage": _storage_handles,
+    "gpu_modes": _gpu_modes_handles,
+    "container_toolkit": _toolkit_handles,
     "audit": _audit_handles,
     "log_forwarding": _log_handles,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -130,6 +131,20 @@ def test_a_certificate_about_to_run_out_is_a_change(site: Site) -> None:
     now, then = (site.credentials.fingerprints(context, now=moment) for moment in (datetime.now(UTC), later))
     assert set(now.keys() - then.keys()) == {(node, file) for node in ("n1", "s1") for file in ("node.pem", "node.key")}
     assert all(now[name] == then[name] for name in then)
+
+
+def test_the_plan_states_when_a_renewed_certificate_expires(site: Site) -> None:
+    now = datetime.now(UTC)
+    assert site.credentials.renewals(now=now) == {}
+    reasons = site.credentials.renewals(now=now + timedelta(days=370))
+    assert {"n1", "s1"} <= set(reasons)
+    assert all("in 27 days; renewed 30 days before" in each for each in reasons.values())
+    late = site.credentials.renewals(now=now + timedelta(days=400))
+    assert all(each.startswith("expired on ") for each in late.values())
+    changed = changes(replace(site.context(), renewals=reasons, fingerprints={}), laid(site))
+    why = {each.id: each.why for each in changed}
+    assert "in 27 days" in why["n1/credential/node.pem"]
+    assert "in 27 days" not in why["n1/credential/ca.pem"]
 
 
 def test_a_lost_root_makes_every_certificate_anew(site: Site) -> None:
