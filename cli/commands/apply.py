@@ -39,6 +39,12 @@ def apply(
     opened = Site.open(site, state=state, touches_nodes=True)
     plan = opened.saved_plan()
     output.info(f"plan {plan.sha256[:12]} of {plan.created}: {summary(plan)}")
+    if not plan.changes and not resume:
+        if as_json:
+            output.document({"run": None, "plan_sha256": plan.sha256, "done": 0, "seconds": 0.0})
+        else:
+            output.line("nothing to do: the plan has no changes")
+        return
     check_consent(plan, allow_downtime)
     if not yes:
         if not output.can_ask():

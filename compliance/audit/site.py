@@ -1,4 +1,4 @@
-"""Verifies the ledger, evidence and reports of a site, and their consistency.
+"""Verifies the ledger, evidence, reports and journals of a site, and their consistency.
 
     result = audit(Path(".sovctl"))          # or the folder of a report or a ledger
     result.findings, result.facts, result.limits
@@ -25,6 +25,7 @@ from ..ledger.reader import LedgerReader
 from ..report.verify_report import NoReport
 from ..report.verify_report import verify as verify_report
 from .inputs import Key, read_checkpoint
+from .journals import compare_journals
 from .ledger import AuditResult, add_ledger
 
 
@@ -81,8 +82,9 @@ def _audit_state(state: Path, key: Key | None, kept: Sequence[Checkpoint], resul
     try:
         _compare_evidence(state / "evidence", reader, result)
         _compare_reports(folders, reader, result)
+        compare_journals(state / "journal", reader, result)
     except LedgerDamaged as error:  # the damage itself is already a finding
-        result.findings.append(f"evidence and reports: {error.message}; not compared with the ledger")
+        result.findings.append(f"evidence, reports and journals: {error.message}; not compared with the ledger")
 
 
 def _compare_evidence(directory: Path, reader: LedgerReader, result: AuditResult) -> None:

@@ -7,13 +7,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shlex
-import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
@@ -25,6 +21,7 @@ import yaml
 
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.package_files import package_folder
+from sovctl.support.scope import running
 
 from ..spec import SiteSpec
 
@@ -135,8 +132,8 @@ def run(
 
     Args:
         folder: of the inventory and Ansible's temporary files.
-        lock: descriptor of the site's lock, which Ansible inherits. If this process is killed, Ansible continues to
-            the end of its task and holds the lock until then.
+        lock: descriptor of the site's lock. If this process is killed, the lock is held until all processes of
+            Ansible have ended, which takes less than a second.
         on_event: called for each event, in the order of the events.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -146,19 +143,21 @@ def run(
     playbook = PACKAGE / "playbooks" / "apply.yml"
     # A folder for this run only, so that no open connection of another site with the same addresses is used.
     sockets = tempfile.mkdtemp(prefix="sovctl-ssh-")
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-W", "ignore", "-m", "ansible", "playbook", "-i", str(inventory_file), str(playbook)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=_environment(folder, sockets),
-        start_new_session=True,
-        pass_fds=(lock,),
-    )
-    assert process.stdout is not None
+    command = [
+        sys.executable,
+        "-P",
+        "-W",
+        "ignore",
+        "-m",
+        "ansible",
+        "playbook",
+        "-i",
+        str(inventory_file),
+        str(playbook),
+    ]
     failures, other = [], []
-    try:
+    with running(command, folder=Path(sockets), env=_environment(folder, sockets), pass_fds=(lock,)) as process:
+        assert process.stdout is not None
         for line in process.stdout:
             event = _parse(line)
             if event is None:
@@ -167,18 +166,7 @@ def run(
             if event.event in ("failed", "unreachable"):
                 failures.append(Failure(event.node, event.role, event.task, event.message))
             on_event(event)
-        code = process.wait()
-    except BaseException:
-        with contextlib.suppress(ProcessLookupError):  # it ended in the meantime
-            os.killpg(process.pid, signal.SIGINT)
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        raise
-    finally:
-        shutil.rmtree(sockets, ignore_errors=True)
+    code = process.returncode
     if code != 0 and not failures:
         text = " ".join(part for part in other if part)[-800:]
         failures.append(Failure("all", "", "start Ansible", text or f"exit code {code}"))

@@ -1,5 +1,8 @@
 """Journal of an apply: one JSON line for each event, written to disk before the next step starts.
 
+The lines are a hash chain (`compliance/journal_chain.py`). At the events of `BOUND` the ledger gets the newest line, so
+that `sovctl audit verify` finds an edited journal.
+
 The journal of a killed run has no `finished` event, which `unfinished` detects. `--resume` computes the remaining
 changes from a new observation of the nodes, not from the journal.
 """
@@ -9,30 +12,50 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
+from sovctl.compliance import journal_chain
 from sovctl.support.atomic_files import sync_folder
+from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import SovctlError
 
 FINISHED = "finished"
 """Last event of a complete run."""
+BOUND = {
+    "started": "apply-started",
+    "wave-proven": "apply-wave",
+    "failed": "apply-failed",
+    "interrupted": "apply-interrupted",
+    FINISHED: "apply-finished",
+}
+"""Types of ledger records, by the event after which they are written."""
+
+Bind = Callable[[str, int, str], object]
+"""Appends a record to the ledger: its type, number and SHA-256 of the journal's newest line."""
 
 
 class Journal:
-    """Append-only file of one run. Use it as a context manager."""
+    """Append-only file of one run. Use it as a context manager.
 
-    def __init__(self, folder: Path, run_id: str, plan_sha256: str) -> None:
+    Args:
+        run_id: name of the file; must be new.
+        bind: called after each event of `BOUND`.
+    """
+
+    def __init__(self, folder: Path, run_id: str, plan_sha256: str, bind: Bind = lambda *_: None) -> None:
         self.path = folder / f"{run_id}.jsonl"
         self.run_id = run_id
         self.plan_sha256 = plan_sha256
+        self._bind = bind
+        self._lines, self._head = 0, journal_chain.FIRST
         self._file: TextIO | None = None
 
     def __enter__(self) -> Journal:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self.path.open("a")
+        self._file = self.path.open("x")
         sync_folder(self.path.parent)
         return self
 
@@ -40,6 +63,12 @@ class Journal:
         if self._file:
             with contextlib.suppress(OSError):  # a full disk was reported by `write`
                 self._file.close()
+
+    @property
+    def descriptor(self) -> int:
+        """Descriptor of the open file."""
+        assert self._file is not None
+        return self._file.fileno()
 
     def write(self, event: str, **fields: Any) -> None:
         """Write one event to disk.
@@ -49,16 +78,29 @@ class Journal:
         """
         assert self._file is not None
         record = {"time": _now(), "event": event, "plan_sha256": self.plan_sha256, **fields}
+        line = json.dumps(record | {journal_chain.PREVIOUS: self._head}, sort_keys=True)
         try:
-            self._file.write(json.dumps(record, sort_keys=True) + "\n")
+            self._file.write(line + "\n")
             self._file.flush()
-            os.fsync(self._file.fileno())
+            os.fsync(self.descriptor)
         except OSError as error:
             raise SovctlError(
                 f"cannot write the journal: {(error.strerror or 'unknown reason').lower()}",
                 where=str(self.path),
                 hint="the apply stopped; free disk space, then: sovctl apply --resume",
             ) from None
+        self._lines, self._head = self._lines + 1, sha256_hex(line)
+        if event in BOUND:
+            self._bind(BOUND[event], self._lines, self._head)
+
+
+def newest_line(folder: Path) -> tuple[str, int, str] | None:
+    """Return run, number and SHA-256 of the newest run's last complete line; None without one."""
+    for path in sorted(folder.glob("*.jsonl"), reverse=True):
+        lines, sha256 = journal_chain.head(path.read_bytes())
+        if lines:
+            return path.stem, lines, sha256
+    return None
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:

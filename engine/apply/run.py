@@ -2,11 +2,12 @@
 
 - The changes are computed again from new facts; they must equal those of the plan.
 - A wave is complete if a new observation of its nodes shows no difference. The result of Ansible is not sufficient.
-- Each step is in the journal before it starts, and in the ledger after it ends.
+- Each step is in the journal before it starts. The ledger protects the journal at start, waves and end.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 
@@ -21,7 +22,7 @@ from ..plan.support import check_no_refusals, refusals
 from ..site.site import Site
 from .consent import check_consent
 from .execution import AnsibleExecutor
-from .journal import Journal
+from .journal import Journal, newest_line
 from .outcome import Outcome, ledger_record
 from .progress import Follower, Report
 from .stale import check_bindings, check_same
@@ -74,15 +75,23 @@ def apply(
         wheel = site.state.root / "code" / code_wheel.file_name()
         write_atomic(wheel, code_wheel.build())
 
-        run_id = started.strftime("%Y%m%dT%H%M%SZ-") + plan.sha256[:8]
+        # Milliseconds, because a killed run can be resumed within a second.
+        run_id = started.strftime("%Y%m%dT%H%M%S.") + f"{started.microsecond // 1000:03}Z-" + plan.sha256[:8]
+        previous = newest_line(site.state.journal)
         key = load_or_create(site.state.keys / "ledger.key")
         origin = f"sovctl.{plan.site}/site"
         with (
-            Journal(site.state.journal, run_id, plan.sha256) as journal,
             Ledger.open(site.state.ledger, origin=origin, key=key) as ledger,
+            Journal(
+                site.state.journal,
+                run_id,
+                plan.sha256,
+                lambda kind, *line: ledger.append(
+                    [ledger_record(kind, plan, run_id, line, previous=previous, changes=len(current))]
+                ),
+            ) as journal,
         ):
             journal.write("started", changes=[change.id for change in current], resume=resume)
-            ledger.append([ledger_record("apply-started", plan, run_id, changes=len(current))])
             follow = Follower(journal, report)
             executor = AnsibleExecutor(site, context, facts, wheel=str(wheel), lock=lock, follow=follow)
             runner = WaveRunner(context, current, facts, executor, journal, report)
@@ -90,13 +99,13 @@ def apply(
                 for wave in plan.waves:
                     runner.run(wave)
             except SovctlError as error:
-                journal.write("failed", message=error.message)
-                ledger.append([ledger_record("apply-failed", plan, run_id)])
+                with contextlib.suppress(SovctlError):  # such as a full disk, which may be the first error too
+                    journal.write("failed", message=error.message)
                 raise
             except KeyboardInterrupt:
-                journal.write("interrupted")
+                with contextlib.suppress(SovctlError):
+                    journal.write("interrupted")
                 raise
             journal.write("finished", done=len(current))
-            ledger.append([ledger_record("apply-finished", plan, run_id, changes=len(current))])
         seconds = (datetime.now(UTC) - started).total_seconds()
         return Outcome(run_id, plan.sha256, len(current), seconds)

@@ -7,6 +7,7 @@ because pyinfra needs gevent, which must replace Python's sockets before they ar
 from gevent import monkey
 
 from sovctl.support.package_files import package_folder
+from sovctl.support.scope import end_with_parent
 
 monkey.patch_all()
 
@@ -82,6 +83,7 @@ def _probe(host: Any, request: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Read the job from standard input, print answers to standard output."""
     logging.disable(logging.CRITICAL)
+    end_with_parent()
     job = json.load(sys.stdin)
     nodes = {node["name"]: node for node in job["nodes"]}
     inventory = Inventory(

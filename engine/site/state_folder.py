@@ -15,14 +15,20 @@
 from __future__ import annotations
 
 import fcntl
-import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from sovctl.support.errors import Busy, InputError
 
-HINT = "wait until it ends; if it was killed, its current step on the nodes continues to its end"
+from .lock_holder import parse, this_process
+
+HINT = "wait until it ends"
+TAKEOVER_S = 10.0
+"""Maximum wait for the processes of a killed holder, seconds. The supervisor kills them in less than one."""
+_RETRY_S = 0.1
 
 
 class SiteState:
@@ -75,6 +81,9 @@ class SiteState:
     def exclusive(self, purpose: str) -> Iterator[int]:
         """Hold the site's lock. The kernel releases it when this process ends, also if it is killed.
 
+        If the holder was killed, its lock is released when all processes that it started have ended; the call waits
+        for that up to `TAKEOVER_S`.
+
         Yields:
             The descriptor of the lock. A child process that inherits it holds the lock until the child ends.
 
@@ -83,14 +92,30 @@ class SiteState:
         """
         self.prepare()
         with (self.root / "lock").open("a+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            until = time.monotonic() + TAKEOVER_S
+            while not _locked(file):
                 file.seek(0)
-                holder = file.read().strip() or "another sovctl"
-                raise Busy(f"{holder} is changing this site", where=str(self.root / "lock"), hint=HINT) from None
+                holder = parse(file.read())
+                if holder is None or not holder.is_dead:
+                    name = str(holder) if holder else "another sovctl"
+                    raise Busy(f"{name} is changing this site", where=str(self.root / "lock"), hint=HINT)
+                if time.monotonic() > until:
+                    raise Busy(
+                        f"{holder} ended, but a process that it started still holds the lock",
+                        where=str(self.root / "lock"),
+                        hint=f"find the process: fuser {self.root / 'lock'}",
+                    )
+                time.sleep(_RETRY_S)
             file.truncate(0)
-            file.write(f"sovctl {purpose} (process {os.getpid()})")
+            file.write(this_process(f"sovctl {purpose}").text())
             file.flush()
             yield file.fileno()
             file.truncate(0)
+
+
+def _locked(file: TextIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

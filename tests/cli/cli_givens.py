@@ -33,6 +33,10 @@ def _plan(world: World) -> None:
     save_plan(world.folder / "site.yaml")
 
 
+def _empty_plan(world: World) -> None:
+    save_plan(world.folder / "site.yaml", is_empty=True)
+
+
 def _old_plan(world: World) -> None:
     """Signed again after its day was set back: all is well with it but its age."""
     from dataclasses import replace
@@ -119,6 +123,7 @@ GIVENS: dict[str, Callable[[World], None]] = {
     "a capture of hgx-2 in another form": _spoilt_capture,
     "a capture of hgx-2 that lacks an answer": _unmeasured_capture,
     "a saved plan": _plan,
+    "a saved plan without changes": _empty_plan,
     "a plan of some months ago": _old_plan,
     "a flipped digit in the plan file": _flipped_digit,
     "a plan that another controller signed": _foreign_signature,

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from sovctl.engine.plan import file
@@ -76,12 +77,14 @@ def write_captures(folder: Path) -> None:
         (folder / f"{node}.json").write_text(json.dumps(bare_capture(node)))
 
 
-def save_plan(site_file: Path) -> None:
+def save_plan(site_file: Path, *, is_empty: bool = False) -> None:
     """A signed plan from bare captures, saved where `sovctl apply` looks, through the modules that `plan` uses."""
     opened = Site.open(site_file, touches_nodes=False)
     captures = site_file.parent / "captures"
     write_captures(captures)
     made = opened.plan(opened.context(), opened.recorded(captures))
+    if is_empty:
+        made = replace(made, changes=(), waves=())
     file.write(made, opened.state.plan_file, opened.plan_key())
 
 

@@ -31,7 +31,7 @@ def test_apply_ends_with_0_and_journal_and_ledger_have_it(site: LabSite) -> None
     waves = [event["wave"] for event in events if event["event"] == "wave-proven"]
     assert waves == [wave["name"] for wave in site.first_plan["waves"]]
     records = [entry.record for entry in LedgerReader(site.state / "ledger").entries()]
-    assert [record["type"] for record in records[:2]] == ["apply-started", "apply-finished"]
+    assert [record["type"] for record in records[:4]] == ["apply-started", "apply-wave", "apply-wave", "apply-finished"]
     assert {record["plan_sha256"] for record in records[:2]} == {events[0]["plan_sha256"]}
     assert all(record["simulated"] is True for record in records[:2])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import tempfile
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sovctl.engine.apply.journal import Journal, newest, read, unfinished
+from sovctl.engine.apply.journal import Journal, newest, newest_line, read, unfinished
 from sovctl.support.errors import SovctlError
 
 
@@ -66,10 +68,29 @@ def test_wherever_a_crash_tears_the_file_whole_lines_are_read(tmp_path: Path, da
 
 
 def test_a_full_disk_is_an_error_in_words_before_the_step_begins(tmp_path: Path) -> None:
-    (tmp_path / "r.jsonl").symlink_to("/dev/full")
-    with (
-        pytest.raises(SovctlError, match="cannot write the journal: no space left on device") as caught,
-        Journal(tmp_path, "r", "aa") as journal,
-    ):
-        journal.write("started")
+    with Journal(tmp_path, "r", "aa") as journal, Path("/dev/full").open("w") as full:
+        os.dup2(full.fileno(), journal.descriptor)
+        with pytest.raises(SovctlError, match="cannot write the journal: no space left on device") as caught:
+            journal.write("started")
     assert "free disk space" in caught.value.hint
+
+
+def test_the_ledger_gets_the_newest_line_at_start_waves_and_end(tmp_path: Path) -> None:
+    bound: list[tuple[str, int, str]] = []
+    with Journal(tmp_path, "r", "aa", lambda *line: bound.append(line)) as journal:
+        for event in ("started", "wave-started", "role-started", "wave-proven", "finished"):
+            journal.write(event)
+    lines = journal.path.read_bytes().splitlines()
+    digests = [hashlib.sha256(line).hexdigest() for line in lines]
+    assert bound == [
+        ("apply-started", 1, digests[0]),
+        ("apply-wave", 4, digests[3]),
+        ("apply-finished", 5, digests[4]),
+    ]
+    assert newest_line(tmp_path) == ("r", 5, digests[4])
+
+
+def test_a_second_run_does_not_append_to_the_journal_of_the_first(tmp_path: Path) -> None:
+    run(tmp_path, "r", "aa", "started")
+    with pytest.raises(FileExistsError):
+        run(tmp_path, "r", "aa", "started")
