@@ -14,11 +14,14 @@ from sovctl.support.canonical_json import sha256_hex
 
 from ..facts.node import NodeFacts
 from ..spec import Node
+from ..spec.perimeter import Flow
 from .context import GATEWAY_UID, Context, render
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
 
 FILE = "/etc/nftables.conf"
+NEIGHBOURS = "ip6 hoplimit 255 icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept"
+"""Neighbour discovery, which IPv6 needs before a packet can be sent (RFC 4861, 7.1). It precedes the rules of flows."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,12 @@ def rules_for(context: Context, node: Node) -> Rules:
     outbound += _host_outbound(context)
     inbound += _pool_inbound(context, node)
     outbound += _pool_outbound(context, node)
+    flows = [flow for flow in context.spec.perimeter.flows if _has_flow(context, node, flow)]
+    if any(network.version == 6 for flow in flows for network in flow.addresses):
+        inbound.append(NEIGHBOURS)
+        outbound.append(NEIGHBOURS)
+    for flow in flows:
+        (inbound if flow.is_inbound else outbound).extend(_flow_rules(flow))
     if context.is_gateway(node):
         inbound += _gateway_inbound(context)
         outbound += _gateway_outbound(context)
@@ -55,6 +64,19 @@ def _host_outbound(context: Context) -> Iterator[str]:
         yield from (f"ip daddr {server} {protocol} dport 53 accept" for protocol in ("udp", "tcp"))
     if logs is not None:
         yield f"ip daddr {logs.address} tcp dport {logs.port} accept"
+
+
+def _has_flow(context: Context, node: Node, flow: Flow) -> bool:
+    return not flow.node_groups or context.group(node).name in flow.node_groups
+
+
+def _flow_rules(flow: Flow) -> Iterator[str]:
+    side = "saddr" if flow.is_inbound else "daddr"
+    for network in flow.addresses:
+        family = "ip6" if network.version == 6 else "ip"
+        for protocol in flow.used_protocols():
+            for port in flow.used_ports():
+                yield f"{family} {side} {_network(network)} {protocol} dport {port} accept"
 
 
 def _gateway_inbound(context: Context) -> Iterator[str]:
@@ -110,7 +132,8 @@ def _artifact_hosts(context: Context) -> set[tuple[str, int]]:
 
 
 def _network(network: object) -> str:
-    return str(network).removesuffix("/32")
+    """Return a network in the format of `nft list`, which omits the prefix of a single address."""
+    return str(network).removesuffix("/32" if "." in str(network) else "/128")
 
 
 def listing(text: str) -> list[str]:
@@ -130,6 +153,7 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
     rules = rules_for(context, node)
     text = render("perimeter", "nftables.conf.j2", inbound=rules.inbound, outbound=rules.outbound)
     count = len(context.spec.perimeter.exceptions) if context.is_gateway(node) else 0
+    flows = sum(_has_flow(context, node, flow) for flow in context.spec.perimeter.flows)
     yield Desired(
         kind="perimeter",
         name="firewall",
@@ -139,8 +163,13 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
             "file_sha256": sha256_hex(text),
             "enabled": "enabled",
         },
-        why=f"drop by default in both directions; {count} exception{'s' if count != 1 else ''} on this node",
-        variables={"inbound": list(rules.inbound), "outbound": list(rules.outbound)},
+        why=f"drop by default in both directions; {count} exception{'s' if count != 1 else ''}, "
+        f"{flows} flow{'s' if flows != 1 else ''} on this node",
+        variables={
+            "inbound": list(rules.inbound),
+            "outbound": list(rules.outbound),
+            "confirm_timeout_s": context.spec.perimeter.confirm_timeout_s,
+        },
         risk=Risk.CONNECTION,
     )
 

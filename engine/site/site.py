@@ -23,6 +23,7 @@ from ..plan.waves import waves
 from ..resources.context import Context
 from ..validation.load import LoadedSpec, check_files, load
 from . import network_namespace as netns
+from . import own_address
 from .credentials import Credentials
 from .state_folder import SiteState
 
@@ -48,15 +49,18 @@ class Site:
         """Load a site.yaml.
 
         Args:
-            touches_nodes: also check the files of site.yaml, and enter its network namespace.
+            touches_nodes: also check the files of site.yaml, enter its network namespace, and check that
+                `perimeter.management` contains this controller.
 
         Raises:
             SpecError: site.yaml is invalid; contains all problems.
+            InputError: the firewall would end this controller's access.
         """
         loaded = load(path)
         if touches_nodes:
             netns.enter(loaded.spec.access.network_namespace)
             check_files(loaded)
+            own_address.check_management(loaded.spec, (node for _, node in loaded.spec.nodes()))
         return cls(loaded, SiteState.of_site(path, state))
 
     def plan_key(self) -> SigningKey:

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address
 from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
@@ -17,6 +17,7 @@ from pydantic import AnyHttpUrl, Field, StringConstraints
 from .gateway import Gateway
 from .host import Host
 from .lora import Adapter, Lora
+from .perimeter import Perimeter
 from .rollout import MinServing, Rollout
 from .routing import Capability
 from .serving import section
@@ -28,7 +29,7 @@ from .serving.multimodal import Multimodal
 from .serving.observability import Observability
 from .serving.parallel import Parallel
 from .serving.scheduler import Scheduler, Speculative
-from .types import CatalogId, Country, Day, FilePath, ModelName, Name, Port, Sized, SpecModel, words
+from .types import CatalogId, Country, FilePath, ModelName, Name, Port, Sized, SpecModel, words
 from .workload import Sizing, WorkloadClass
 
 
@@ -89,37 +90,6 @@ class Artifacts(SpecModel):
     """URL of a folder of Python wheels. Each wheel is verified against a lock file by SHA-256."""
     models_url: AnyHttpUrl
     """Base URL of the model folders. Each file is verified against `models[].manifest_sha256`."""
-
-
-class PerimeterException(SpecModel):
-    """A firewall exception for outgoing connections to one address and port, with an approver and an expiry date."""
-
-    name: Name
-    """Name of the exception in plans and reports."""
-    source: Literal["gateway"] = "gateway"
-    """Component that may use the exception. Only the gateway may connect to outside addresses."""
-    address: IPv4Address
-    """Destination address."""
-    port: Port = 443
-    """Destination TCP port."""
-    reason: Annotated[str, Field(min_length=10, max_length=500)]
-    """Reason for the exception, for auditors."""
-    approved_by: Annotated[str, Field(min_length=3, max_length=100)]
-    """Role or person who approved it."""
-    expires: Day
-    """Last day (UTC) of validity. Afterwards site.yaml is rejected until the exception is renewed or removed."""
-
-
-class Perimeter(SpecModel):
-    """Firewall of every node: drops incoming and outgoing packets by default. Open ports follow from the rest of the
-    file and from this section."""
-
-    management: Annotated[list[IPv4Network], Field(min_length=1)]
-    """Networks of the controllers, from which ssh is accepted."""
-    clients: list[IPv4Network] = Field(default_factory=list)
-    """Networks from which clients may connect to the gateway."""
-    exceptions: list[PerimeterException] = Field(default_factory=list)
-    """Exceptions for outgoing connections; not allowed on an on-prem site."""
 
 
 class Clock(SpecModel):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from lab_site import NOWHERE, Answer, LabSite, move
+from lab_site import NAME, NOWHERE, Answer, LabSite, move
+from waiting import until
 
 from sovctl.support.errors import ExitCode
 
@@ -86,3 +88,40 @@ def test_a_changed_site_description_needs_a_new_plan(site: LabSite) -> None:
         done = site.run("apply", str(site.file), "--yes")
     assert done.returncode == ExitCode.STALE
     assert "site.yaml changed" in done.stderr
+
+
+def test_a_plan_that_locks_the_controller_out_is_refused(site: LabSite, tmp_path: Path) -> None:
+    with site.variant(lambda values: values["perimeter"].update(management=["10.77.1.0/24"])) as variant:
+        done = _plan_of(site, variant, tmp_path)
+    assert done.returncode == ExitCode.BAD_INPUT
+    assert "no network contains 10.77.0.1, this controller's address towards n1 and 2 more nodes" in done.stderr
+    assert "perimeter.management" in done.stderr
+
+
+_LOAD_WITHOUT_SSH = """
+import sys
+from pathlib import Path
+from sovctl.engine.apply import ansible
+from sovctl.engine.resources.perimeter import rules_for
+from sovctl.engine.site.site import Site
+site = Site.open(Path(sys.argv[1]), touches_nodes=True)
+context = site.context()
+rules = rules_for(context, context.spec.node("n2"))
+inbound, outbound = ([rule for rule in each if "port 22 " not in rule] for each in (rules.inbound, rules.outbound))
+item = {"name": "firewall", "inbound": inbound, "outbound": outbound, "confirm_timeout_s": 30}
+inventory = ansible.inventory(site.spec, site.folder, {"n2": {"perimeter": {"perimeter_items": [item]}}})
+with open("/dev/null") as lock:
+    failures = ansible.run(inventory, Path(sys.argv[2]), lock=lock.fileno(), on_event=lambda _event: None)
+print([failure.node for failure in failures])
+"""
+
+
+def test_a_firewall_that_is_not_confirmed_returns_by_itself(site: LabSite, tmp_path: Path) -> None:
+    """Load rules without ssh on n2: the confirmation fails, and the node restores the previous rules."""
+    before = site.on("n2", "sudo nft -s list ruleset; cat /etc/nftables.conf")
+    command = ["ip", "netns", "exec", NAME, sys.executable, "-c", _LOAD_WITHOUT_SSH, str(site.file), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=True)
+    assert done.stdout.strip() == "['n2']", done.stderr
+    until(lambda: site.answers("n2"), "n2 accepts ssh again")
+    assert site.on("n2", "sudo nft -s list ruleset; cat /etc/nftables.conf") == before
+    assert not site.changes()

@@ -12,7 +12,22 @@ from sovctl.support.errors import Problem
 
 from ...catalog import Catalog
 from ...spec import SiteSpec
-from . import access, approvals, cloud_api, demand, detect, host, lora, pools, release, routes, serving, site, vault
+from . import (
+    access,
+    approvals,
+    cloud_api,
+    demand,
+    detect,
+    host,
+    lora,
+    perimeter,
+    pools,
+    release,
+    routes,
+    serving,
+    site,
+    vault,
+)
 from .rule import Rule, SiteUnderValidation
 
 RULES: tuple[Rule, ...] = (
@@ -49,6 +64,8 @@ RULES: tuple[Rule, ...] = (
     Rule("a cloud and its token endpoint are reached by https, through a named exception of the same address and port,"
          " or of its proxy's", ("gateway", "perimeter"), site.check_clouds),
     Rule("a cloud's surfaces, sections and credentials fit its `api`", ("gateway",), cloud_api.check_cloud_apis),
+    Rule("names of flows are unique; flows have private addresses, ports, and known node groups",
+         ("perimeter", "node_groups"), perimeter.check_flows),
     Rule("no exception has expired", ("perimeter",), site.check_expiry),
     Rule("with clouds, the gateway has a machine without GPUs", ("gateway", "node_groups"), site.check_gateway_apart),
     Rule("a secret is a file or an environment variable, and no two clients share one", ("gateway",),

@@ -359,9 +359,13 @@ SAMPLES: dict[str, Sample] = {
         {
             "root": attempts(
                 (CLOUD, "timeout", "denied"), (BESIDE, "timeout", "denied"), (NOWHERE, "no-route", "no-route")
-            )
+            ),
+            "names": '{"name": "example.com", "addresses": []}\n',
         },
         {
+            "public-name": Bad(
+                {"names": '{"name": "example.com", "addresses": ["192.0.2.7"]}\n'}, FAIL, "no address of example.com"
+            ),
             "connected": Bad(
                 {
                     "root": attempts(

@@ -14,8 +14,9 @@ import pytest
 from strategies import PRESETS, context
 
 from sovctl.engine.resources.context import GATEWAY_UID, Context, render
-from sovctl.engine.resources.perimeter import Rules, listing, rules_for
+from sovctl.engine.resources.perimeter import NEIGHBOURS, Rules, listing, rules_for
 from sovctl.engine.spec import Node
+from sovctl.engine.spec.perimeter import SERVICES, Perimeter, Service
 
 INBOUND = re.compile(r"ip saddr (?P<from>[\d./]+)(?: tcp dport (?P<port>\d+))? accept")
 OUTBOUND = re.compile(
@@ -141,3 +142,66 @@ def test_both_ways_are_dropped_by_default_for_both_families() -> None:
     assert lines[0] == "table inet sovctl {"  # inet: IPv4 and IPv6
     assert sum("policy drop;" in line for line in lines) == 3
     assert not any(line == "accept" for line in lines)
+
+
+FLOWS = Perimeter.model_validate(
+    {
+        "management": ["10.77.0.1/32"],
+        "flows": [
+            {"name": "siem", "service": "siem", "addresses": ["10.77.0.9", "fd00:77::9"]},
+            {"name": "names", "service": "dns", "addresses": ["10.77.0.8/30"], "node_groups": ["gpu"]},
+            {"name": "metrics", "service": "monitoring", "addresses": ["fd00:77:1::/64"], "ports": [9100]},
+            {"name": "copies", "service": "backup", "addresses": ["10.77.3.0/24"], "ports": [9392], "direction": "in"},
+        ],
+    }
+).flows
+
+
+def with_flows() -> Context:
+    site = context("lab")
+    perimeter = site.spec.perimeter.model_copy(update={"flows": FLOWS})
+    groups = [group.model_copy(update={"name": "gpu"}) for group in site.spec.node_groups[:1]]
+    groups += site.spec.node_groups[1:]
+    return replace(site, spec=site.spec.model_copy(update={"perimeter": perimeter, "node_groups": groups}))
+
+
+def test_flows_open_their_own_direction_address_and_ports() -> None:
+    site = with_flows()
+    rules = rules_for(site, site.spec.node("n1"))
+    assert "ip daddr 10.77.0.9 tcp dport 6514 accept" in rules.outbound
+    assert "ip6 daddr fd00:77::9 tcp dport 6514 accept" in rules.outbound
+    assert {f"ip daddr 10.77.0.8/30 {each} dport 53 accept" for each in ("udp", "tcp")} <= set(rules.outbound)
+    assert "ip6 saddr fd00:77:1::/64 tcp dport 9100 accept" in rules.inbound
+    assert "ip saddr 10.77.3.0/24 tcp dport 9392 accept" in rules.inbound
+    assert not any("6514" in rule for rule in rules.inbound)
+    assert not any("9392" in rule or "dport 9100" in rule for rule in rules.outbound)
+
+
+def test_a_flow_is_limited_to_its_node_groups() -> None:
+    site = with_flows()
+    elsewhere = [node for group, node in site.spec.nodes() if group.name != "gpu"]
+    assert elsewhere
+    for node in elsewhere:
+        assert not any("dport 53 " in rule for rule in rules_for(site, node).outbound)
+
+
+def test_neighbour_discovery_is_open_only_with_flows_over_ipv6() -> None:
+    for site, expected in ((context("lab"), False), (with_flows(), True)):
+        rules = rules_for(site, site.spec.node("n1"))
+        assert (NEIGHBOURS in rules.inbound, NEIGHBOURS in rules.outbound) == (expected, expected)
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not shutil.which("nft") or not shutil.which("unshare"), reason="needs root, nft and unshare"
+)
+def test_the_kernel_lists_flows_as_they_are_written(tmp_path: Path) -> None:
+    site = with_flows()
+    path = tmp_path / "n1.conf"
+    path.write_text(text_of(site, site.spec.node("n1")))
+    assert listing("\n".join(listed_by_kernel(path))) == listing(path.read_text())
+
+
+def test_every_service_has_a_direction_protocols_and_a_source() -> None:
+    assert set(SERVICES) == set(Service)
+    assert all(each.protocols and each.source for each in SERVICES.values())
+    assert [service for service, each in SERVICES.items() if not each.ports] == [Service.BACKUP]

@@ -24,13 +24,13 @@ _SENT_UDP = frozenset({"sent"})
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An IPv4 address and port outside the perimeter."""
+    """An IPv4 or IPv6 address and a port outside the perimeter."""
 
     address: str
     port: int
 
     def __str__(self) -> str:
-        return f"{self.address}:{self.port}"
+        return f"[{self.address}]:{self.port}" if ":" in self.address else f"{self.address}:{self.port}"
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,22 @@ def parse_attempts(text: str, endpoints: tuple[Endpoint, ...]) -> tuple[Attempt,
     if tuple(each.endpoint for each in attempts) != endpoints:
         raise Unreadable(f"{len(endpoints)} attempts", f"{len(attempts)}", where="egress", is_description=True)
     return attempts
+
+
+def parse_names(text: str, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Parse the addresses to which `probe_scripts/egress.py` resolved each name; empty for a name without address.
+
+    Raises:
+        Unreadable: a line is missing or has another form.
+    """
+    try:
+        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
+        found = {str(row["name"]): tuple(map(str, row["addresses"])) for row in rows}
+    except (ValueError, KeyError, TypeError):
+        raise Unreadable("one JSON line per name", text, where="egress") from None
+    if tuple(found) != names:
+        raise Unreadable(f"{len(names)} names", f"{len(found)}", where="egress", is_description=True)
+    return found
 
 
 def blocked_findings(attempt: Attempt, user: str) -> Iterator[Judgement]:
