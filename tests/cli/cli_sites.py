@@ -30,6 +30,7 @@ def make_site(folder: Path, *, ssh_port: int) -> Path:
     written = write_preset("closed-perimeter", folder, force=False)
     written.schema.unlink()
     text = written.site.read_text()
+    text = text.replace("10.40.0.2/32", "127.0.0.1/32")
     text = text.replace("10.40.1.", "127.0.0.").replace("  user: ops\n", f"  user: ops\n  port: {ssh_port}\n")
     written.site.write_text(text)
     key = folder / "access" / "id_ed25519"
