@@ -59,7 +59,7 @@ def family(address: str) -> int:
 
 def resolve(host: str) -> list[str]:
     try:
-        return sorted({each[4][0] for each in socket.getaddrinfo(host, 443)})
+        return sorted({str(each[4][0]) for each in socket.getaddrinfo(host, 443)})
     except OSError:
         return []
 
