@@ -27,7 +27,9 @@ TOOLS = [{"type": "function", "function": {"name": "send_report", "parameters": 
 
 def tool_call(site: LabSite, content: str, tool_choice: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The message of the answer, and its only tool call as name and arguments."""
-    status, route, answer = site.post("private", content, tools=TOOLS, tool_choice=tool_choice)
+    status, route, answer = site.post(
+        "private", content, tools=TOOLS, tool_choice=tool_choice, parallel_tool_calls=False
+    )
     assert (status, route) == (200, "pool"), answer
     message = answer["choices"][0]["message"]
     (call,) = message["tool_calls"]
