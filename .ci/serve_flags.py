@@ -10,6 +10,7 @@ recorded: names, types, choices and groups.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 from datetime import UTC, datetime
@@ -29,6 +30,17 @@ def _innermost(kind: Any) -> str:
     return str(name)
 
 
+def _keys(kind: Any) -> list[str]:
+    """Return the keys of the JSON object that a parsing function accepts; empty if it accepts any."""
+    inner = [cell.cell_contents for cell in getattr(kind, "__closure__", None) or ()]
+    for value in (*inner, *(getattr(kind, "__defaults__", None) or ())):
+        if dataclasses.is_dataclass(value):
+            return sorted(each.name for each in dataclasses.fields(value) if each.init)
+        if callable(value) and (found := _keys(value)):
+            return found
+    return []
+
+
 def _row(group: str, action: argparse.Action) -> dict[str, Any]:
     name = _innermost(action.type)
     kind = _NUMBERS.get(name, "json" if name in _OBJECTS else "str")
@@ -41,6 +53,7 @@ def _row(group: str, action: argparse.Action) -> dict[str, Any]:
         | ({"aliases": others} if others else {})
         | ({"is_list": True} if is_list else {})
         | ({"choices": choices} if choices else {})
+        | ({"keys": keys} if kind == "json" and (keys := _keys(action.type)) else {})
     )
 
 

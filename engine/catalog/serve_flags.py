@@ -29,6 +29,8 @@ class ServeFlag(CatalogModel):
     aliases: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
     """Allowed values; empty if vLLM does not list them."""
+    keys: tuple[str, ...] = ()
+    """Keys of a JSON object, sorted; empty if vLLM accepts any."""
 
 
 class ServeFlags(CatalogModel):

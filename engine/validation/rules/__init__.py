@@ -112,6 +112,7 @@ RULES: tuple[Rule, ...] = (
          serving.check_parsers, is_of_items=True),
     Rule("flags of `vllm serve` in a pool do not contradict each other", ("pools",), serving.check_conflicts,
          is_of_items=True, is_of_numbers=True),
+    Rule("JSON objects of a pool have the keys of vLLM", ("pools",), serving.check_objects, is_of_items=True),
     Rule("speculative decoding names a draft model exactly if its method needs one", ("pools", "models"),
          serving.check_drafts, is_of_items=True),
     Rule("a licence with conditions has an approver and a reason", ("models",),

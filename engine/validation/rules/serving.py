@@ -13,6 +13,7 @@ from sovctl.support.errors import Problem
 
 from ...spec import Pool
 from ...spec.serving.api_server import NO_PARSER
+from ...spec.serving.section import ServeSection, flag_name
 from .rule import SiteUnderValidation, unknown_name
 
 WITHOUT_DRAFT_MODEL = ("ngram", "mtp")
@@ -189,6 +190,18 @@ def _value(pool: Pool, field: str) -> object:
     section, _, name = field.partition(".")
     value = getattr(getattr(pool, section), name)
     return str(value).lower() if isinstance(value, bool) else value
+
+
+def check_objects(site: SiteUnderValidation) -> Iterator[Problem]:
+    known = site.catalog.serve_flags.flags
+    for index, pool in enumerate(site.spec.pools):
+        for section, model in pool:
+            if not isinstance(model, ServeSection):
+                continue
+            for field, value in model:
+                keys = known[flag_name(field)].keys if flag_name(field) in known else ()
+                for name in value if keys and isinstance(value, dict) else ():
+                    yield from unknown_name("key", name, keys, f"pools[{index}].{section}.{field}.{name}")
 
 
 def check_parsers(site: SiteUnderValidation) -> Iterator[Problem]:
