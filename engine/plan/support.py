@@ -17,8 +17,19 @@ from ..catalog.operating_systems import Apply, Package, SupportedSystem, load_op
 from ..facts.node import NodeFacts
 from ..facts.operating_system import SecureBoot, Virtualization
 from ..resources.context import Context
+from ..resources.host import hardware, kernel, storage
 from ..resources.package import mok_command, packages_on
+from ..resources.resource import difference
+from ..resources.resource_type import ResourceType
 from ..spec import Node
+
+COMPARED: tuple[ResourceType, ...] = (kernel.RESOURCE_TYPE, hardware.RESOURCE_TYPE, storage.RESOURCE_TYPE)
+"""Resource types with resources that sovctl only compares: file systems, and settings of DGX OS."""
+_REPAIRS = {
+    "kernel": "repair or update NVIDIA's packages of DGX OS",
+    "hardware": "repair or update NVIDIA's packages of DGX OS",
+    "storage": "repair the file system, or change host.mounts; sovctl never formats a disk",
+}
 
 
 class UnsupportedSystem(InputError):
@@ -82,7 +93,20 @@ def check_no_refusals(found: list[Refusal]) -> None:
         raise ApplyRefused(f"apply refused: {lines}", hint=f"no node was changed; {'; '.join(hints)}")
 
 
+def _compared(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal]:
+    """Yield a refusal for each resource that differs and that sovctl only compares."""
+    for kind in COMPARED:
+        for desired in kind.expect(context, node, facts):
+            if not desired.variables["is_asserted"]:
+                continue
+            change = difference(node.name, desired, kind.observed(facts, desired))
+            if change is not None:
+                keys = ", ".join(change.after or {}) if change.before is not None else "absent"
+                yield Refusal(node.name, f"{desired.kind} {desired.name} differs: {keys}", _REPAIRS[desired.kind])
+
+
 def _of_node(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal]:
+    yield from _compared(context, node, facts)
     row, packages = packages_on(context, node, facts)
     if row is None:
         return

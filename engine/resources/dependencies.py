@@ -32,22 +32,52 @@ def command_name(system: SupportedSystem) -> str:
 
 
 def commands(
-    platform: Platform, lock: DriverLock, *, python: bool, engine: Sequence[str]
+    platform: Platform,
+    lock: DriverLock,
+    *,
+    python: bool,
+    engine: Sequence[str],
+    host: Sequence[str],
+    host_kernel: Mapping[str, Sequence[str]],
 ) -> dict[str, tuple[str, ...]]:
     """Return the simulation for each operating system with apt; the node runs the one of its own.
 
     Args:
         python: whether the node runs a pool or the gateway.
         engine: names of the engines whose system libraries the node needs.
+        host: packages of operating system resources.
+        host_kernel: the same, of resources that a container does not have, by package manager.
     """
     return {
-        command_name(row): ("sh", "-c", _script(row, platform, lock, python=python, engine=engine))
+        command_name(row): (
+            "sh",
+            "-c",
+            _script(
+                row,
+                platform,
+                lock,
+                python=python,
+                libraries=[
+                    *(name for each in engine for name in row.engine_packages.get(each, ())),
+                    *host,
+                ],
+                kernel_packages=host_kernel[row.package_manager],
+            ),
+        )
         for row in load_operating_systems().values()
         if row.package_manager == "apt"
     }
 
 
-def _script(row: SupportedSystem, platform: Platform, lock: DriverLock, *, python: bool, engine: Sequence[str]) -> str:
+def _script(
+    row: SupportedSystem,
+    platform: Platform,
+    lock: DriverLock,
+    *,
+    python: bool,
+    libraries: Sequence[str],
+    kernel_packages: Sequence[str],
+) -> str:
     """Return a script that simulates the installation, and exits with 77 on another operating system."""
     specs = {
         has_own_kernel: [
@@ -57,7 +87,6 @@ def _script(row: SupportedSystem, platform: Platform, lock: DriverLock, *, pytho
         ]
         for has_own_kernel in (False, True)
     }
-    libraries = [name for each in engine for name in row.engine_packages.get(each, ())]
     system = shlex.quote(f"{row.match.id}/{row.match.version}")
     is_dgx = f"[ {'' if row.match.dgx else '! '}-e {DGX_RELEASE} ]"
     return "\n".join(
@@ -69,6 +98,7 @@ def _script(row: SupportedSystem, platform: Platform, lock: DriverLock, *, pytho
             "else",
             f"set -- {_words([*specs[True], *libraries])}",
             "fi",
+            f'systemd-detect-virt -cq || set -- "$@" {_words(kernel_packages)}',
             f'exec apt-get {_OPTIONS} -o Debug::NoLocking=true install "$@"',
         ]
     )

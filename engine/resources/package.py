@@ -13,6 +13,7 @@ from ..facts.node import NodeFacts
 from ..spec import Node
 from . import dependencies, repository
 from .context import Context
+from .host import audit, log_forwarding
 from .resource import Desired, Risk, State, difference
 from .resource_type import Query, ResourceType
 
@@ -51,6 +52,9 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
     found = [_desired(context, package) for package in managed(context, node, facts)]
     for engine in _engines(context, node):
         found += [_of_mirror(name, f"{engine} loads it") for name in row.engine_packages.get(engine, ())]
+    found += [_of_mirror(name, why) for name, why in _host_packages(context).items()]
+    if not facts.is_container:
+        found += [_of_mirror(name, why) for name, why in _kernel_packages(context, row.package_manager).items()]
     yield from found
     if row.package_manager == "apt" and any(difference(node.name, each, _observe(facts, each)) for each in found):
         mirror = next(iter(repository.RESOURCE_TYPE.expect(context, node, facts)))
@@ -85,6 +89,16 @@ def _of_mirror(name: str, why: str) -> Desired:
     )
 
 
+def _host_packages(context: Context) -> dict[str, str]:
+    """Return the reasons of packages that operating system resources need, by name."""
+    return dict.fromkeys(log_forwarding.packages(context), "sends the system log to the SIEM")
+
+
+def _kernel_packages(context: Context, manager: str) -> dict[str, str]:
+    """Return the same, of resources that a container does not have."""
+    return {audit.PACKAGES[manager]: "audit log of the kernel"} if context.spec.host.audit else {}
+
+
 def _engines(context: Context, node: Node) -> list[str]:
     return [context.spec.software.engine] if context.replicas_on(node) else []
 
@@ -112,6 +126,8 @@ def _query(context: Context, node: Node) -> Query:
         context.lock,
         python=bool(context.replicas_on(node)) or context.is_gateway(node),
         engine=_engines(context, node),
+        host=list(_host_packages(context)),
+        host_kernel={manager: list(_kernel_packages(context, manager)) for manager in ("apt", "dnf")},
     )
     return Query(commands={**{mok_command(key): ("mokutil", "--test-key", key) for key in keys}, **simulations})
 

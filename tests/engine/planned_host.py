@@ -308,18 +308,13 @@ def with_package(facts: NodeFacts, name: str) -> NodeFacts:
     return replace(facts, packages={**facts.packages, name: InstalledPackage("1-1", False)})
 
 
-def without_package(name: str) -> Callable[[NodeFacts], NodeFacts]:
-    return lambda facts: replace(facts, packages={k: v for k, v in facts.packages.items() if k != name})
-
-
 def _put_audit(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
     rules, settings = desired.variables["rules"], desired.variables["settings"]
     facts = with_text(facts, audit.RULES_FILE, render("audit", "sovctl.rules.j2", rules=rules))
     facts = with_text(facts, audit.SETTINGS_FILE, render("audit", "auditd.conf.j2", audit=settings))
     # The kernel prints a key of a rule for calls as a field, and fields in an order of its own.
     listed = [rule.replace("-F auid!=-1 -F key=mounts", "-F key=mounts -F auid!=unset") for rule in rules]
-    facts = with_answer(with_unit(facts, "auditd"), "audit_rules", "\n".join(listed) + "\n")
-    return with_package(facts, audit.PACKAGE)
+    return with_answer(with_unit(facts, "auditd"), "audit_rules", "\n".join(listed) + "\n")
 
 
 def _audit_handles(desired: Desired) -> Iterator[Handle]:
@@ -335,10 +330,8 @@ def _audit_handles(desired: Desired) -> Iterator[Handle]:
 
 
 def _put_logs(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
-    values = {key: value for key, value in desired.variables.items() if key != "packages"}
-    facts = with_text(facts, log_forwarding.FILE, render("log_forwarding", "rsyslog.conf.j2", **values))
-    for name in desired.variables["packages"]:
-        facts = with_package(facts, name)
+    text = render("log_forwarding", "rsyslog.conf.j2", **desired.variables)
+    facts = with_text(facts, log_forwarding.FILE, text)
     return with_unit(facts, log_forwarding.UNIT)
 
 
@@ -348,7 +341,6 @@ def _log_handles(_desired: Desired) -> Iterator[Handle]:
 
     later = {"mtime_ns": (STARTED_S + 5) * 10**9}
     path = log_forwarding.CA_FILE
-    yield handle("packages", without_package("rsyslog-gnutls"))
     yield handle("file_sha256", lambda facts: with_file(facts, log_forwarding.FILE))
     yield handle("active", lambda facts: with_unit(facts, log_forwarding.UNIT, active="failed"))
     yield handle("enabled", lambda facts: with_unit(facts, log_forwarding.UNIT, enabled="disabled"))
@@ -372,7 +364,9 @@ def _gpu_modes_handles(_desired: Desired) -> Iterator[Handle]:
 
 def _put_toolkit(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
     wanted = desired.state or {}
-    facts = with_answer(with_package(facts, container_toolkit.PACKAGE), "cdi", "\n".join(wanted["devices"]))
+    if container_toolkit.PACKAGE not in facts.packages:
+        facts = with_package(facts, container_toolkit.PACKAGE)
+    facts = with_answer(facts, "cdi", "\n".join(wanted["devices"]))
     library = f"hostPath: /usr/lib/x86_64-linux-gnu/libcuda.so.{wanted['driver']}\n"
     return with_text(facts, container_toolkit.SPECIFICATIONS[0], library)
 

@@ -18,7 +18,8 @@ from ..resource import Desired, Risk, State
 from ..resource_type import Query, ResourceType
 
 RULES_FILE, SETTINGS_FILE = "/etc/audit/rules.d/50-sovctl.rules", "/etc/audit/auditd.conf"
-PACKAGE = "auditd"
+PACKAGES = {"apt": "auditd", "dnf": "audit"}
+"""Package of auditd, by package manager."""
 
 # In the format of `auditctl -l`. Source of the selection: rules/30-stig.rules of linux-audit/audit-userspace (accounts,
 # time, modules, mounts, deletion of the log), and the files of sovctl.
@@ -68,14 +69,14 @@ def _expect(context: Context, _node: Node, facts: NodeFacts | None) -> Iterator[
         "settings_sha256": sha256_hex(render("audit", "auditd.conf.j2", audit=_settings(audit))),
     }
     if not is_container:
-        state |= {"package": "installed", "active": "active", "enabled": "enabled", "loaded": list(rules)}
+        state |= {"active": "active", "enabled": "enabled", "loaded": list(rules)}
     yield Desired(
         kind="audit",
         name="auditd",
         state=state,
         why=f"{len(rules)} audit rules"
         + ("; a container shares the audit of its host: files only, nothing is loaded" if is_container else ""),
-        variables={"rules": rules, "settings": _settings(audit), "package": PACKAGE, "loads": not is_container},
+        variables={"rules": rules, "settings": _settings(audit), "loads": not is_container},
         risk=Risk.NONE,
         minutes=0.3,
     )
@@ -86,16 +87,14 @@ def _settings(audit: Audit) -> dict[str, int]:
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:
-    if facts.sha256(RULES_FILE) is None and PACKAGE not in facts.packages:
+    if facts.sha256(RULES_FILE) is None:
         return None
     unit = facts.units.get("auditd")
-    there = {canonical(line) for line in facts.answer("audit_rules", may_fail=True).splitlines() if line.strip()} if (
-        desired.variables["loads"] and PACKAGE in facts.packages
-    ) else set()  # fmt: skip
+    output = facts.answer("audit_rules", may_fail=True) if desired.variables["loads"] else ""
+    there = {canonical(line) for line in output.splitlines() if line.startswith("-")}
     return {
         "rules_sha256": facts.sha256(RULES_FILE),
         "settings_sha256": facts.sha256(SETTINGS_FILE),
-        "package": "installed" if PACKAGE in facts.packages else None,
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
         "loaded": [rule for rule in desired.variables["rules"] if canonical(rule) in there],

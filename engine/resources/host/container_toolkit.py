@@ -30,12 +30,10 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
         kind="container_toolkit",
         name="cdi",
         state={
-            "package": "installed",
             "devices": [*devices, "nvidia.com/gpu=all"],
             "driver": context.lock.driver_version,
         },
         why="containers on this node can use each GPU",
-        variables={"package": PACKAGE},
         minutes=0.3,
     )
 
@@ -47,7 +45,6 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     texts = [text for path in SPECIFICATIONS if (text := facts.texts.get(path))]
     driver = _LIBRARY.search(texts[0]) if texts else None
     return {
-        "package": "installed",
         "devices": [each for each in (desired.state or {})["devices"] if each in listed],
         "driver": driver[1] if driver else None,
     }

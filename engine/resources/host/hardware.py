@@ -15,11 +15,12 @@ from sovctl.support.canonical_json import sha256_hex
 
 from ...catalog.host_settings import SetBy
 from ...facts.node import NodeFacts
+from ...facts.operating_system import Virtualization
 from ...spec import Node
 from ..context import ROLES, Context, render
 from ..resource import Desired, State
 from ..resource_type import Query, ResourceType
-from .kernel import DGX_RELEASE, is_dgx_os, settings_on
+from .kernel import is_dgx_os, settings_on
 
 PROGRAM, UNIT_FILE = "/usr/local/lib/sovctl/hardware_settings", "/etc/systemd/system/sovctl-hardware.service"
 UNIT = "sovctl-hardware"
@@ -27,9 +28,7 @@ SOURCE = ROLES / "hardware" / "files" / "hardware_settings"
 
 
 def _is_metal(facts: NodeFacts | None) -> bool:
-    if facts is None or "virtualization" not in facts.answers:
-        return True
-    return facts.answer("virtualization", may_fail=True).strip() == "none"
+    return facts is None or facts.system.virtualization not in (Virtualization.CONTAINER, Virtualization.VM)
 
 
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
@@ -83,7 +82,6 @@ def _query(context: Context, node: Node) -> Query:
         return Query()
     return Query(
         hash=(PROGRAM, UNIT_FILE),
-        read=(DGX_RELEASE,),
         units=(UNIT,),
         commands={"hardware": ["python3", "-c", SOURCE.read_text(), "--observe"]},
     )

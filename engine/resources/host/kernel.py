@@ -27,12 +27,12 @@ _T = TypeVar("_T")
 BOOT_FILE = "/etc/default/grub.d/90-sovctl.cfg"
 LOAD_FILE, OPTIONS_FILE = "/etc/modules-load.d/sovctl.conf", "/etc/modprobe.d/sovctl.conf"
 GRUB, COMMAND_LINE, MODULES = "/boot/grub/grub.cfg", "/proc/cmdline", "/proc/modules"
-PARAMETERS, DGX_RELEASE = "/proc/driver/nvidia/params", "/etc/dgx-release"
+PARAMETERS = "/proc/driver/nvidia/params"
 
 
 def is_dgx_os(facts: NodeFacts | None) -> bool:
     """Return whether the node runs DGX OS, whose settings sovctl only compares."""
-    return facts is not None and facts.texts.get(DGX_RELEASE) is not None
+    return facts is not None and facts.system.dgx_release is not None
 
 
 def settings_on(context: Context, node: Node) -> tuple[HostSetting, ...]:
@@ -122,7 +122,7 @@ def _modules(facts: NodeFacts, desired: Desired) -> State:
 def _query(context: Context, node: Node) -> Query:
     if not context.platform(node).has_gpus:
         return Query()
-    return Query(hash=(BOOT_FILE, LOAD_FILE, OPTIONS_FILE), read=(GRUB, COMMAND_LINE, MODULES, PARAMETERS, DGX_RELEASE))
+    return Query(hash=(BOOT_FILE, LOAD_FILE, OPTIONS_FILE), read=(GRUB, COMMAND_LINE, MODULES, PARAMETERS))
 
 
 RESOURCE_TYPE = ResourceType("kernel", _expect, _observe, _query)

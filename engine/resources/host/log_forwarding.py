@@ -31,40 +31,41 @@ def _values(context: Context) -> dict[str, object]:
     }
 
 
-def _packages(context: Context) -> list[str]:
+def packages(context: Context) -> list[str]:
+    """Return the packages of rsyslog; they have the same names on Debian, Ubuntu and RHEL."""
     logs = context.spec.host.logs
-    return ["rsyslog", "rsyslog-gnutls"] if logs is not None and logs.ca_file else ["rsyslog"]
+    if logs is None:
+        return []
+    return ["rsyslog", "rsyslog-gnutls"] if logs.ca_file else ["rsyslog"]
 
 
 def _expect(context: Context, _node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
     logs = context.spec.host.logs
     if logs is None:
         return
-    values, packages = _values(context), _packages(context)
+    values = _values(context)
     yield Desired(
         kind="log_forwarding",
         name="siem",
         state={
-            "packages": packages,
             "file_sha256": sha256_hex(render("log_forwarding", "rsyslog.conf.j2", **values)),
             "active": "active",
             "enabled": "enabled",
             "runs_what_is_written": True,
         },
         why=f"system log to {logs.address}:{logs.port}, {'TLS' if logs.ca_file else 'without TLS'}",
-        variables={**values, "packages": packages},
+        variables=values,
         risk=Risk.NONE,
         minutes=0.3,
     )
 
 
-def _observe(facts: NodeFacts, desired: Desired) -> State | None:
-    if facts.sha256(FILE) is None and "rsyslog" not in facts.packages:
+def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
+    if facts.sha256(FILE) is None:
         return None
     unit = facts.units.get(UNIT)
     changed_s = max(facts.modified_s(FILE), facts.modified_s(CA_FILE))
     return {
-        "packages": [name for name in desired.variables["packages"] if name in facts.packages],
         "file_sha256": facts.sha256(FILE),
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,

@@ -61,7 +61,7 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                     found.append((role, "sovctl.rules.j2", {"rules": item["rules"]}))
                     found.append((role, "auditd.conf.j2", {"audit": item["settings"]}))
                 case "log_forwarding":
-                    values = {key: value for key, value in item.items() if key not in ("name", "packages")}
+                    values = {key: value for key, value in item.items() if key != "name"}
                     found.append((role, "rsyslog.conf.j2", values))
                 case "sshd":
                     values = {key: item[key] for key in ("people", "settings", "keys")}

@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from planned_nodes import empty
+from planned_nodes import empty, planned
 from strategies import context
 
 from sovctl.engine.catalog.host_settings import SetBy, host_settings, load_host_settings
 from sovctl.engine.catalog.platforms import load_platforms
 from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.facts.operating_system import Virtualization
 from sovctl.engine.plan.build import changes, desired_on
-from sovctl.engine.resources.host.kernel import DGX_RELEASE
+from sovctl.engine.plan.support import refusals
 from sovctl.engine.resources.resource import Desired
 
 PAGE = Path(__file__).parents[3] / "docs" / "host.md"
@@ -23,8 +24,12 @@ def wanted(preset: str, facts: NodeFacts) -> dict[tuple[str, str], Desired]:
     return {(each.kind, each.name): each for each in desired_on(site, site.spec.node(facts.node), facts)}
 
 
+def with_virtualization(facts: NodeFacts, kind: Virtualization) -> NodeFacts:
+    return replace(facts, system=replace(facts.system, virtualization=kind))
+
+
 def dgx_os(facts: NodeFacts) -> NodeFacts:
-    return replace(facts, texts={**facts.texts, DGX_RELEASE: 'DGX_SWBUILD_VERSION="7.2.3"\n'})
+    return replace(facts, system=replace(facts.system, dgx_release="7.2.3"))
 
 
 def test_a_row_without_effect_has_a_reason_and_every_row_a_package_of_dgx_os() -> None:
@@ -63,8 +68,7 @@ def test_settings_are_set_on_other_systems_and_compared_on_dgx_os() -> None:
 def test_a_container_has_none_of_them_and_the_plan_gives_the_reason() -> None:
     site = context("lab")
     facts = {node.name: replace(empty(node.name), is_container=True) for _, node in site.spec.nodes()}
-    container = {"virtualization": {"exit_code": 0, "stdout": "systemd-nspawn\n", "stderr": ""}}
-    facts = {name: replace(each, answers={**each.answers, **container}) for name, each in facts.items()}
+    facts = {name: with_virtualization(each, Virtualization.CONTAINER) for name, each in facts.items()}
     made = changes(site, facts)
     assert not [each for each in made if each.kind in ("kernel", "hardware")]
     reasons = [each.why for each in made if each.id == "n1/tuning/kernel"]
@@ -73,9 +77,7 @@ def test_a_container_has_none_of_them_and_the_plan_gives_the_reason() -> None:
 
 
 def test_a_virtual_machine_keeps_the_pci_settings_of_its_host() -> None:
-    machine = {"virtualization": {"exit_code": 0, "stdout": "kvm\n", "stderr": ""}}
-    facts = empty("dgx-1")
-    found = wanted("bank-hybrid", replace(facts, answers={**facts.answers, **machine}))
+    found = wanted("bank-hybrid", with_virtualization(empty("dgx-1"), Virtualization.VM))
     assert ("hardware", "settings") not in found
     assert ("kernel", "boot-options") in found
 
@@ -84,3 +86,16 @@ def test_the_page_names_every_row_with_its_package() -> None:
     page = PAGE.read_text()
     for each in load_host_settings():
         assert f"| `{each.id}` | `{each.dgx_package}` |" in page, each.id
+
+
+def test_apply_refuses_a_node_whose_compared_resources_differ() -> None:
+    site = context("bank-hybrid")
+    facts = dict(planned("bank-hybrid")[0])
+    assert not [each for each in refusals(site, facts) if "differs" in each.message]
+    broken = str(facts["gw-1"].texts["/proc/mdstat"]).replace("[2/2] [UU]", "[2/1] [U_]")
+    facts["gw-1"] = replace(facts["gw-1"], texts={**facts["gw-1"].texts, "/proc/mdstat": broken})
+    other = {**facts["dgx-1"].texts, "/proc/cmdline": "ro quiet\n"}
+    facts["dgx-1"] = dgx_os(replace(facts["dgx-1"], texts=other))
+    found = {(each.node, each.message) for each in refusals(site, facts)}
+    assert ("gw-1", "storage / differs: raid_is_complete") in found
+    assert ("dgx-1", "kernel boot-options differs: running") in found
