@@ -123,7 +123,7 @@ RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
     "package": lambda change, each: "version" in (change.after or {}) and _is_restarted_by(each, change.name),
     "credential": lambda change, each: each.kind == "gateway" or (each.kind == "pool" and change.name in TLS_FILES),
     "environment": lambda change, each: (change.name, each.kind) in ((ENGINE, "pool"), (GATEWAY, "gateway")),
-    "model": lambda change, each: each.kind == "pool" and each.variables["model"] == change.name,
+    "model": lambda change, each: each.kind == "pool" and change.name in each.variables["weights"],
 }
 RESTARTED = {"runs_what_is_written": "after a restart"}
 

@@ -9,10 +9,11 @@ import pytest
 import yaml
 from strategies import context
 
+from sovctl.engine.plan.build import RESTARTS
 from sovctl.engine.resources import model, pool
 from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.gateway import service as gateway
-from sovctl.engine.resources.resource import Desired
+from sovctl.engine.resources.resource import Change, Desired, Risk, Verb
 from sovctl.engine.resources.resource_type import ResourceType
 from sovctl.engine.resources.serving.flags import flags
 from sovctl.engine.spec.lora import Lora
@@ -83,3 +84,13 @@ def test_a_route_of_an_adapter_asks_the_servers_of_its_pool_for_it(adapted: Cont
     assert of_adapter.model == "contracts"
     assert of_adapter.base_urls == of_pool.base_urls
     assert of_pool.model == adapted.spec.pools[0].model
+
+
+def test_a_change_of_an_adapter_restarts_the_servers_that_load_it(adapted: Context) -> None:
+    """The plan has the restart, because apply fails if a difference remains after its changes."""
+    asked = next(node for _, node in adapted.spec.nodes() if adapted.replicas_on(node))
+    change = Change(asked.name, "model", "letters", Verb.UPDATE, {"x": 1}, {"x": 2}, "why", Risk.WORKLOAD, 0.2)
+    pools = [each for each in expected(pool.RESOURCE_TYPE, adapted) if each.kind == "pool"]
+    restarted = {each.name for each in pools if RESTARTS["model"](change, each)}
+    own = adapted.spec.pools[0].name
+    assert restarted == {pool.instance(each) for each in adapted.replicas if each.pool == own}
