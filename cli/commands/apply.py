@@ -25,6 +25,9 @@ def apply(
     allow_downtime: list[str] = typer.Option(
         [], "--allow-downtime", help="Let this pool, or `gateway`, go below its min_serving. Repeatable."
     ),
+    break_lock: bool = typer.Option(
+        False, "--break-lock", help="Replace the locks of other controllers on nodes; use it only if they are gone."
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print the result as one JSON document."),
 ) -> None:
     """Apply the saved plan in waves. Fails if the site changed after it was made."""
@@ -60,7 +63,14 @@ def apply(
             else f"[{time.monotonic() - started:5.0f} s] {output.style(step.text, 'bold')}"
         )
 
-    outcome = apply_plan(opened, shown_sha256=plan.sha256, resume=resume, allow_downtime=allow_downtime, report=report)
+    outcome = apply_plan(
+        opened,
+        shown_sha256=plan.sha256,
+        resume=resume,
+        allow_downtime=allow_downtime,
+        break_lock=break_lock,
+        report=report,
+    )
     if as_json:
         output.document(
             {

@@ -9,6 +9,7 @@ from ..facts.node import NodeFacts
 from ..resources.context import Context
 from ..site.site import Site
 from . import ansible
+from .node_lock.locks import NodeLocks
 from .progress import Follower
 from .roles import roles_for
 
@@ -34,6 +35,7 @@ class AnsibleExecutor:
         facts: of all nodes when the apply started; they select the orphans to remove.
         wheel: path of the sovctl wheel for environments.
         lock: descriptor of the site's lock.
+        locks: of the nodes.
     """
 
     def __init__(
@@ -44,13 +46,15 @@ class AnsibleExecutor:
         *,
         wheel: str,
         lock: int,
+        locks: NodeLocks,
         follow: Follower,
     ) -> None:
         self._site, self._context, self._facts = site, context, facts
-        self._wheel, self._lock, self._follow = wheel, lock, follow
+        self._wheel, self._lock, self._locks, self._follow = wheel, lock, locks, follow
 
     def change(self, ids: Mapping[str, Collection[str]]) -> list[ansible.Failure]:
         """Run the roles of the changes on all nodes concurrently."""
+        self._locks.renew(ids)
         roles = {
             node: roles_for(self._site, self._context, node, set(of_node), self._facts[node], self._wheel)
             for node, of_node in ids.items()

@@ -23,6 +23,7 @@ from ..site.site import Site
 from .consent import check_consent
 from .execution import AnsibleExecutor
 from .journal import Journal, newest_line
+from .node_lock.locks import NodeLocks
 from .outcome import Outcome, ledger_record
 from .progress import Follower, Report
 from .stale import check_bindings, check_same
@@ -35,6 +36,7 @@ def apply(
     shown_sha256: str,
     resume: bool = False,
     allow_downtime: Collection[str] = (),
+    break_lock: bool = False,
     report: Report,
     note: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
@@ -44,6 +46,7 @@ def apply(
         shown_sha256: digest of the plan that the operator confirmed; a different saved plan is rejected.
         allow_downtime: services that may go below their floor, see `consent`.
         resume: continue an incomplete run with the changes that remain.
+        break_lock: replace the locks of other controllers on nodes.
         report: called with progress.
         note: called with progress of the first observation.
 
@@ -51,10 +54,10 @@ def apply(
         InputError: the plan has downtime without consent.
         PlanStale, PlanTampered: the plan does not apply any more; no node was changed.
         ApplyRefused: sovctl must not change a node; no node was changed.
-        Busy: another process holds the site's lock.
+        Busy: another process holds the site's lock, or another controller the lock of a node.
         ApplyFailed: a node failed; later waves were not started.
     """
-    with site.state.exclusive("apply") as lock:
+    with site.state.exclusive("apply") as lock, contextlib.ExitStack() as stack:
         started = datetime.now(UTC)
         plan = site.saved_plan()
         if plan.sha256 != shown_sha256:
@@ -66,6 +69,11 @@ def apply(
         check_consent(plan, allow_downtime)
         context = site.context()
         check_bindings(site, context, plan, resume=resume, now=started)
+        # Milliseconds, because a killed run can be resumed within a second.
+        run_id = started.strftime("%Y%m%dT%H%M%S.") + f"{started.microsecond // 1000:03}Z-" + plan.sha256[:8]
+        locks = NodeLocks(site, run_id, break_lock=break_lock)
+        # Before the observation, so that no other controller changes these nodes after it.
+        stack.enter_context(locks.held({change.node for change in plan.changes}))
         facts = site.observe(context, report=note)
         check_no_refusals(refusals(context, facts))
         current = changes(context, facts)
@@ -75,8 +83,6 @@ def apply(
         wheel = site.state.root / "code" / code_wheel.file_name()
         write_atomic(wheel, code_wheel.build())
 
-        # Milliseconds, because a killed run can be resumed within a second.
-        run_id = started.strftime("%Y%m%dT%H%M%S.") + f"{started.microsecond // 1000:03}Z-" + plan.sha256[:8]
         previous = newest_line(site.state.journal)
         key = load_or_create(site.state.keys / "ledger.key")
         origin = f"sovctl.{plan.site}/site"
@@ -91,9 +97,11 @@ def apply(
                 ),
             ) as journal,
         ):
-            journal.write("started", changes=[change.id for change in current], resume=resume)
+            journal.write(
+                "started", changes=[change.id for change in current], resume=resume, broken_locks=locks.broken
+            )
             follow = Follower(journal, report)
-            executor = AnsibleExecutor(site, context, facts, wheel=str(wheel), lock=lock, follow=follow)
+            executor = AnsibleExecutor(site, context, facts, wheel=str(wheel), lock=lock, locks=locks, follow=follow)
             runner = WaveRunner(context, current, facts, executor, journal, report)
             try:
                 for wave in plan.waves:

@@ -1,0 +1,114 @@
+"""Takes the locks of the nodes of a plan before they are observed, renews them before each change, releases them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from sovctl.support.errors import Busy, NodeUnreachable, SovctlError
+from sovctl.support.package_files import package_folder
+
+from ...site.site import Site
+from ..remote import SSH_FAILED, Answer, run_on
+from .holder import NodeHolder, broken, problem
+
+FOLDER = "/run/sovctl"
+EXPIRES_S = 4 * 3600.0
+"""Seconds until another controller may take a lock that was not renewed. A guess: longer than one wave."""
+WAIT_S = 300.0
+"""Maximum wait for steps of an earlier run, seconds. A guess: longer than the installation of a driver package."""
+_RELEASE_S = 10.0
+_SHOWN = 3
+
+
+class NodeLocks:
+    """Locks of one run.
+
+    Args:
+        run_id: of the apply.
+        break_lock: replace locks of other controllers.
+    """
+
+    def __init__(self, site: Site, run_id: str, *, break_lock: bool = False) -> None:
+        self._site, self._break = site, break_lock
+        self._holder = NodeHolder(
+            controller=site.plan_key().public.keyid[:16],
+            host=socket.gethostname(),
+            site=site.spec.site.name,
+            run=run_id,
+            pid=os.getpid(),
+            since=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        )
+        self._nodes: frozenset[str] = frozenset()
+        self._renewed_s = 0.0
+        self.broken: dict[str, str] = {}
+        """Other controllers whose locks were replaced, by node."""
+
+    @contextlib.contextmanager
+    def held(self, nodes: Collection[str]) -> Iterator[NodeLocks]:
+        """Hold the locks of nodes.
+
+        Raises:
+            Busy: another controller holds a lock, or a step of an earlier run still runs; no lock is held.
+            NodeUnreachable: a node does not answer.
+        """
+        self._nodes = frozenset(nodes)
+        try:
+            self._take(self._nodes)
+            self._break = False
+            yield self
+        finally:
+            with contextlib.suppress(SovctlError):
+                self._call("release", self._nodes, timeout_s=_RELEASE_S)
+
+    def renew(self, nodes: Collection[str]) -> None:
+        """Renew the locks of nodes before their change. A restart of a node removed its lock.
+
+        Raises:
+            Busy: another controller broke a lock.
+        """
+        is_due = time.monotonic() - self._renewed_s > EXPIRES_S / 4
+        self._take(self._nodes if is_due else self._nodes & frozenset(nodes))
+
+    def _take(self, nodes: Collection[str]) -> None:
+        if nodes == self._nodes:
+            self._renewed_s = time.monotonic()
+        answers = self._call("take", nodes, timeout_s=WAIT_S + 10)
+        silent = {node: each.error for node, each in answers.items() if each.code == SSH_FAILED}
+        if silent:
+            raise NodeUnreachable(
+                f"{len(silent)} nodes cannot be locked: {_list(silent)}",
+                hint="check that the nodes are up and accept access.key_file",
+            )
+        problems = {node: text for node, each in answers.items() if (text := problem(each.output))}
+        if problems:
+            raise Busy(
+                _list(problems),
+                hint="wait until it ends; if the other controller is gone for good: sovctl apply --break-lock",
+            )
+        self.broken |= {node: str(holder) for node, each in answers.items() if (holder := broken(each.output))}
+
+    def _call(self, action: str, nodes: Collection[str], *, timeout_s: float) -> dict[str, Answer]:
+        job = {
+            "action": action,
+            "holder": asdict(self._holder),
+            "expires_s": EXPIRES_S,
+            "wait_s": WAIT_S,
+            "break": self._break,
+            "folder": FOLDER,
+            "proc": "/proc",
+        }
+        script = (package_folder("engine/apply/node_lock") / "node_script.py").read_text()
+        command = ["/usr/bin/python3", "-I", "-", json.dumps(job)]
+        return run_on(self._site.spec, self._site.folder, nodes, command, timeout_s=timeout_s, stdin=script)
+
+
+def _list(problems: dict[str, str]) -> str:
+    shown = "; ".join(f"{node}: {text}" for node, text in sorted(problems.items())[:_SHOWN])
+    return shown + (f" and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else "")
