@@ -131,20 +131,17 @@ _CONFLICTS = (
         "`enable_eplb: true` with eplb_config",
         "set parallel.enable_eplb, or remove eplb_config",
     ),
-    *(
-        _Conflict(
-            f"parallel.{name}",
-            lambda pool, name=name: (
-                getattr(pool.parallel, name) is not None  # type: ignore[misc]
-                and (
-                    pool.parallel.numa_bind is not True
-                    or len(getattr(pool.parallel, name)) != min(pool.gpus_per_replica, pool.gpus_per_stage)
-                )
-            ),
-            f"`numa_bind: true` and one item for each GPU of a stage with {name}",
-            "the items are in the order of the GPUs",
-        )
-        for name in ("numa_bind_nodes", "numa_bind_cpus")
+    _Conflict(
+        "parallel.numa_bind_nodes",
+        lambda pool: pool.parallel.numa_bind_nodes is not None and pool.parallel.numa_bind is not True,
+        "`numa_bind: true` with numa_bind_nodes",
+        "set parallel.numa_bind, or remove the nodes",
+    ),
+    _Conflict(
+        "parallel.numa_bind_cpus",
+        lambda pool: pool.parallel.numa_bind_cpus is not None and pool.parallel.numa_bind is not True,
+        "`numa_bind: true` with numa_bind_cpus",
+        "set parallel.numa_bind, or remove the processors",
     ),
     _Conflict(
         "compilation.cudagraph_capture_sizes",
