@@ -21,7 +21,7 @@ from ..resources import pool
 from ..resources.context import Context
 from ..resources.credential import CERTIFICATES
 from ..resources.environment import ENGINE, GATEWAY
-from ..resources.resource import Change, Desired, Verb, difference
+from ..resources.resource import Change, Desired, State, Verb, difference
 from ..resources.resource_type import Query
 from ..spec import Node, SiteSpec
 from ..validation.load import catalog_of
@@ -141,22 +141,46 @@ def _is_restarted_by(each: Desired, package: str) -> bool:
     return own is not None and (own.component == component.id or (component.restarts == "node" and not own.kernel))
 
 
-def changes(context: Context, facts: Mapping[str, NodeFacts]) -> list[Change]:
-    """Return all differences, by node in the order of site.yaml, then in the order of `RESOURCE_TYPES`.
+Comparison = tuple[Desired, State | None]
+"""An expected resource and its observed state; None if it is absent."""
 
-    A restart that another change requires is a change too, so that the plan contains everything that apply does.
+
+def compare_all(context: Context, facts: Mapping[str, NodeFacts]) -> dict[str, list[Comparison]]:
+    """Return the expected resources of nodes with their observed states, by node, in the order of application.
 
     Raises:
         UnsupportedSystem: one or more nodes have an unsupported operating system.
     """
     check_supported(context, facts)
     kinds = {kind.name: kind for kind in RESOURCE_TYPES}
+    return {
+        name: [
+            (desired, kinds[desired.kind].observed(each, desired))
+            for desired in desired_on(context, context.spec.node(name), each)
+        ]
+        for name, each in facts.items()
+    }
+
+
+def changes(
+    context: Context, facts: Mapping[str, NodeFacts], compared: Mapping[str, list[Comparison]] | None = None
+) -> list[Change]:
+    """Return all differences, by node in the order of site.yaml, then in the order of `RESOURCE_TYPES`.
+
+    A restart that another change requires is a change too, so that the plan contains everything that apply does.
+
+    Args:
+        compared: result of `compare_all`, if the caller has it.
+
+    Raises:
+        UnsupportedSystem: one or more nodes have an unsupported operating system.
+    """
+    compared = compared or compare_all(context, facts)
     found: list[Change] = []
     for _, node in context.spec.nodes():
-        observed = facts[node.name]
         on_node: list[Change] = []
-        for desired in desired_on(context, node, observed):
-            change = difference(node.name, desired, kinds[desired.kind].observed(observed, desired))
+        for desired, observed in compared[node.name]:
+            change = difference(node.name, desired, observed)
             if change is None and (cause := _cause(on_node, desired)):
                 change = _restart(node.name, desired, why=f"{cause.kind} {cause.name} changes")
             if change is not None:
@@ -164,8 +188,9 @@ def changes(context: Context, facts: Mapping[str, NodeFacts]) -> list[Change]:
         found += on_node
     found += _ranks_elsewhere(context, facts, found)
     found = list(with_observed_risk(context, found, facts))
-    nodes, order = [node.name for _, node in context.spec.nodes()], list(kinds)
-    return sorted(found, key=lambda change: (nodes.index(change.node), order.index(change.kind)))
+    nodes = {node.name: place for place, (_, node) in enumerate(context.spec.nodes())}
+    order = {kind.name: place for place, kind in enumerate(RESOURCE_TYPES)}
+    return sorted(found, key=lambda change: (nodes[change.node], order[change.kind]))
 
 
 def _cause(earlier: list[Change], desired: Desired) -> Change | None:

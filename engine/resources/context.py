@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
 from sovctl.support.package_files import package_folder
 
@@ -70,7 +70,7 @@ class Context:
 
     def group(self, node: Node) -> NodeGroup:
         """Return the group of a node."""
-        return next(group for group, each in self.spec.nodes() if each.name == node.name)
+        return self._groups[node.name]
 
     def platform(self, node: Node) -> Platform:
         """Return the platform of a node."""
@@ -86,7 +86,19 @@ class Context:
 
     def replicas_on(self, node: Node) -> list[Replica]:
         """Return the replicas with at least one rank on a node."""
-        return [each for each in self.replicas if any(rank.node == node.name for rank in each.ranks)]
+        return self._replicas.get(node.name, [])
+
+    @cached_property
+    def _groups(self) -> dict[str, NodeGroup]:
+        return {node.name: group for group, node in self.spec.nodes()}
+
+    @cached_property
+    def _replicas(self) -> dict[str, list[Replica]]:
+        found: dict[str, list[Replica]] = {}
+        for replica in self.replicas:
+            for node in dict.fromkeys(rank.node for rank in replica.ranks):
+                found.setdefault(node, []).append(replica)
+        return found
 
     def is_gateway(self, node: Node) -> bool:
         """Return whether the gateway runs on the node."""
@@ -102,8 +114,14 @@ def render(role: str, template: str, **values: object) -> str:
 
     Ansible removes the newline after a block and keeps the one at the end. Undefined variables are errors.
     """
-    environment = Environment(  # noqa: S701 - configuration files for nodes, not HTML
-        undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
-    )
-    source = (ROLES / role / "templates" / template).read_text()
-    return environment.from_string(source).render(**values)
+    return _template(role, template).render(**values)
+
+
+_ENVIRONMENT = Environment(  # noqa: S701 - configuration files for nodes, not HTML
+    undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True
+)
+
+
+@cache
+def _template(role: str, template: str) -> Template:
+    return _ENVIRONMENT.from_string((ROLES / role / "templates" / template).read_text())

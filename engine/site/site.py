@@ -14,9 +14,8 @@ from sovctl.support.errors import InputError, SovctlError
 from ..facts.node import NodeFacts, parse_node
 from ..gather import captures, gather
 from ..plan import code_wheel
-from ..plan.build import changes, context_of, desired_on, requests
+from ..plan.build import Comparison, changes, compare_all, context_of, requests
 from ..plan.file import Plan, read
-from ..plan.order import RESOURCE_TYPES
 from ..plan.serving import Serving
 from ..plan.support import refusals
 from ..plan.waves import waves
@@ -115,14 +114,15 @@ class Site:
 
     def plan(self, context: Context, facts: dict[str, NodeFacts]) -> Plan:
         """Return the plan for the difference between expected and observed states."""
-        found = changes(context, facts)
+        compared = compare_all(context, facts)
+        found = changes(context, facts, compared)
         return Plan(
             site=self.spec.site.name,
             created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             sovctl_version=code_wheel.version(),
             spec_sha256=self.loaded.spec_sha256,
             inputs_sha256=inputs_digest(context),
-            facts_sha256={name: _facts_digest(context, each) for name, each in facts.items()},
+            facts_sha256={name: _facts_digest(each) for name, each in compared.items()},
             simulated=any(each.simulated for each in facts.values()),
             changes=tuple(found),
             waves=tuple(waves(context, found, Serving(context).now(facts))),
@@ -144,11 +144,6 @@ def inputs_digest(context: Context) -> str:
     )
 
 
-def _facts_digest(context: Context, facts: NodeFacts) -> str:
-    kinds = {kind.name: kind for kind in RESOURCE_TYPES}
-    node = context.spec.node(facts.node)
-    states = []
-    for desired in desired_on(context, node, facts):
-        observed = kinds[desired.kind].observed(facts, desired)
-        states.append([desired.kind, desired.name, None if observed is None else dict(observed)])
+def _facts_digest(compared: list[Comparison]) -> str:
+    states = [[each.kind, each.name, None if observed is None else dict(observed)] for each, observed in compared]
     return digest(states)

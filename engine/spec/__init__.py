@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cached_property
 from ipaddress import IPv4Address
 from typing import Annotated, Literal
 
@@ -362,7 +363,8 @@ class SiteSpec(SpecModel):
         Raises:
             KeyError: the site has no such node.
         """
-        for _, node in self.nodes():
-            if node.name == name:
-                return node
-        raise KeyError(name)
+        return self._nodes_by_name[name]
+
+    @cached_property
+    def _nodes_by_name(self) -> dict[str, Node]:
+        return {node.name: node for _, node in reversed(self.nodes())}  # the first one of a duplicate name
