@@ -1,28 +1,26 @@
-"""Prints a plan: for each node the changes with old value, new value, risk and reason; then the totals."""
+"""Prints a plan: for each group of like nodes the changes, their risk and their reason; then waves and totals."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 from collections import Counter
-from typing import Any
+from collections.abc import Sequence
 
 from sovctl.engine.plan.file import Plan
-from sovctl.engine.resources.resource import Change, Risk
+from sovctl.engine.resources.resource import Change, Risk, Verb
 
 from .. import output
+from .changes import details as detail_lines
+from .changes import phrase
+from .node_names import fold
 from .waves import route, show_waves
 
 MARKS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
-WIDEST = 34
-"""Maximum width of a column, in characters; on a terminal, lines are also cut at its width."""
-SHORT = {"is_held": ("not held", "held"), "runs_what_is_written": ("runs old files", "runs current files")}
-"""Labels of boolean values by key: (false, true)."""
-RUNNING = "running_"
-"""Prefix of keys with the flags, variables and engine of a process, of which a line shows each difference."""
-HEX_DIGITS = 64
-INDENT = 4
-"""Characters before the first column: two spaces, the mark, one space."""
+WIDEST = 36
+"""Maximum width of the name of a resource, in characters."""
+INDENT, GAP = 4, "  "
+"""Characters before the first column (two spaces, the mark, one space), and text between two columns."""
 
 
 def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> None:
@@ -30,19 +28,38 @@ def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> 
 
     Args:
         only: name of the only node to print; None: all nodes.
-        details: also print one line per changed key.
+        details: also print one line per changed key, and every node separately.
     """
     if plan.simulated:
         output.line(output.style("simulated hardware: this is the plan of a lab", "yellow"))
-    for node in dict.fromkeys(change.node for change in plan.changes):
-        if only in (None, node):
-            output.line(output.style(node, "bold"))
-            _show_node([change for change in plan.changes if change.node == node], details=details)
+    by_node: dict[str, list[Change]] = {}
+    for change in plan.changes:
+        by_node.setdefault(change.node, []).append(change)
+    if only is not None:
+        by_node = {name: changes for name, changes in by_node.items() if name == only}
+    for nodes in [[name] for name in by_node] if details else like_nodes(by_node):
+        count = f" ({len(nodes)} nodes)" if len(nodes) > 1 else ""
+        output.line(output.style(fold(nodes), "bold") + count)
+        _show([[by_node[name][place] for name in nodes] for place in range(len(by_node[nodes[0]]))], details=details)
     show_waves(plan.waves)
     for refusal in plan.refusals:
         output.line(output.style(f"cannot be applied: {refusal.node}: {refusal.message}", "red"))
         output.line(f"  hint: {refusal.hint}")
     output.line(summary(plan))
+
+
+def like_nodes(by_node: dict[str, list[Change]]) -> list[list[str]]:
+    """Return groups of nodes with the same changes, apart from their values, in the order of their first nodes."""
+    groups: dict[tuple[object, ...], list[str]] = {}
+    for name, changes in by_node.items():
+        signature = tuple((each.kind, _stem(each), each.verb, each.risk, each.why, _keys(each)) for each in changes)
+        groups.setdefault(signature, []).append(name)
+    return list(groups.values())
+
+
+def _keys(change: Change) -> tuple[str, ...]:
+    """Return the keys that an update changes; empty for a new resource, because ranks of a replica have other keys."""
+    return tuple(change.after or ()) if change.verb is Verb.UPDATE else ()
 
 
 def summary(plan: Plan) -> str:
@@ -59,82 +76,43 @@ def summary(plan: Plan) -> str:
     return "; ".join(parts)
 
 
-def _show_node(changes: list[Change], *, details: bool) -> None:
-    rows = []
-    for change in changes:
-        before, after = _sides(change)
-        risk = "" if change.risk is Risk.NONE else change.risk.value
-        rows.append([f"{change.kind} {change.name}", before, after, risk])
-    widths = [min(WIDEST, max(map(len, column))) for column in zip(*rows, strict=True)]
-    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    for change, row in zip(changes, rows, strict=True):
-        mark, colour = MARKS[change.verb.value]
-        what, before, after, risk = (_fit(cell, width) for cell, width in zip(row, widths, strict=True))
-        text = f"{what}  {before} -> {after}  {f'{risk}  ' if widths[3] else ''}{change.why}".rstrip()
-        output.line(f"  {output.style(mark, colour)} {_cut(text, columns - INDENT) if columns > INDENT else text}")
-        if details:
-            for key in change.after or change.before or {}:
-                _show_key(key, (change.before or {}).get(key), (change.after or {}).get(key))
+def _show(rows: Sequence[Sequence[Change]], *, details: bool) -> None:
+    """Print rows of like changes, one for each resource; the changes of a row are those of its nodes."""
+    cells = [_cells(changes) for changes in rows]
+    widths = _widths(cells)
+    for changes, row in zip(rows, cells, strict=True):
+        mark, colour = MARKS[changes[0].verb.value]
+        columns = [_cut(text, width).ljust(width) for text, width in zip(row, widths, strict=True)]
+        output.line(f"  {output.style(mark, colour)} {GAP.join(columns)}".rstrip())
+        for text, style in detail_lines(changes[0]) if details else ():
+            output.line(f"      {output.style(text, style) if style else text}")
 
 
-def _show_key(key: str, old: Any, new: Any) -> None:
-    if isinstance(new, list) or isinstance(old, list):
-        removed = [line for line in old or [] if line not in (new or [])]
-        added = [line for line in new or [] if line not in (old or [])]
-        output.line(f"      {key}:")
-        for line in removed:
-            output.line(output.style(f"        - {line}", "red"))
-        for line in added:
-            output.line(output.style(f"        + {line}", "green"))
-    else:
-        output.line(f"      {key}: {_value(old)} -> {_value(new)}")
+def _cells(changes: Sequence[Change]) -> tuple[str, str, str]:
+    """Return resource, change, and risk with reason, of one row."""
+    first, phrases = changes[0], list(dict.fromkeys(phrase(change) for change in changes))
+    is_same = len({change.name for change in changes}) == 1
+    name = first.name if is_same else f"{_stem(first)} ({len({change.name for change in changes})} replicas)"
+    shown = phrases[0] if len(phrases) == 1 else f"{phrases[0]} (differs by node)"
+    return f"{first.kind} {name}", shown, first.why if first.risk is Risk.NONE else f"{first.risk.value}; {first.why}"
 
 
-def _sides(change: Change) -> tuple[str, str]:
-    """Return the old and the new state, shortened."""
-    if change.before is None:
-        return "(absent)", _brief(change.after)
-    if change.after is None:
-        return _brief(change.before), "(removed)"
-    return _brief(change.before, change.after), _brief(change.after, change.before)
+def _stem(change: Change) -> str:
+    """Return the name of a resource; for a replica of a pool, the name of the pool."""
+    return change.name.partition(".")[0] if change.kind == "pool" else change.name
 
 
-def _brief(state: Any, other: Any = None) -> str:
-    shown = []
-    for key, value in state.items():
-        if isinstance(value, list):
-            there = (other or {}).get(key)
-            missing = [line for line in value if line not in there] if isinstance(there, list) else value
-            if key.startswith(RUNNING) and isinstance(there, list):
-                shown += [f"runs {line}" for line in missing]
-            else:
-                shown.append(f"{len(missing)} {key.replace('_', ' ')}" if missing or other is None else "")
-        elif key in ("version", "fingerprint", "status"):
-            shown.append(_value(value))
-        elif isinstance(value, str) and len(value) == HEX_DIGITS:
-            shown.append(f"{key.removesuffix('_sha256').removesuffix('_sha')} {value[:8]}")
-        elif key in SHORT and isinstance(value, bool):
-            shown.append(SHORT[key][value])
-        elif key in SHORT and isinstance(value, str):
-            shown.append(value)
-        else:
-            shown.append(f"{key}={_value(value)}")
-    shown = [text for text in shown if text]
-    more = len(shown) - 2
-    return ", ".join(shown[:2]) + (f" +{more}" if more > 0 else "")
-
-
-def _value(value: Any) -> str:
-    if value is None:
-        return "(none)"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
-
-
-def _fit(text: str, width: int) -> str:
-    return _cut(text, width).ljust(width)
+def _widths(cells: Sequence[Sequence[str]]) -> list[int]:
+    """Return the width of each column. On a terminal, the last two share the columns that resources leave."""
+    resource, change, reason = (max(map(len, column)) for column in zip(*cells, strict=True))
+    if not sys.stdout.isatty():
+        return [min(WIDEST, resource), min(WIDEST, change), reason]
+    columns = shutil.get_terminal_size().columns
+    resource = max(1, min(WIDEST, resource, columns // 3))
+    left = columns - INDENT - resource - 2 * len(GAP)
+    change = max(1, min(change, left - min(reason, left // 2)))
+    return [resource, change, max(1, left - change)]
 
 
 def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return text if len(text) <= width or not sys.stdout.isatty() else text[: width - 1] + "…"

@@ -6,15 +6,17 @@ from sovctl.engine.plan.serving import GATEWAYS
 from sovctl.engine.plan.waves import Wave, downtime
 
 from .. import output
+from .node_names import fold
 
 _SHOWN_NODES = 8
+"""Largest number of nodes whose names the route of a plan shows."""
 
 
 def show_waves(waves: tuple[Wave, ...]) -> None:
     """Print one line per wave, then the downtime that `sovctl apply` needs consent for."""
     for wave in waves:
         services = "; ".join(map(str, wave.capacity)) or "no server is interrupted"
-        output.line(f"{wave.name}: {_nodes(wave.nodes)}; about {max(1, round(wave.minutes))} min; {services}")
+        output.line(f"{wave.name}: {fold(wave.nodes)}; about {max(1, round(wave.minutes))} min; {services}")
     for name, found in downtime(waves).items():
         noun = "the gateways go" if name == GATEWAYS else f"pool {name} goes"
         _, capacity = found[0]
@@ -28,8 +30,3 @@ def route(waves: tuple[Wave, ...]) -> str:
     if nodes > _SHOWN_NODES:
         return f"{len(waves)} waves over {nodes} nodes"
     return f"waves: {' -> '.join('+'.join(wave.nodes) for wave in waves)}"
-
-
-def _nodes(nodes: tuple[str, ...]) -> str:
-    shown = ", ".join(nodes[:_SHOWN_NODES])
-    return shown if len(nodes) <= _SHOWN_NODES else f"{shown} and {len(nodes) - _SHOWN_NODES} more"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from strategies import context
@@ -43,12 +44,11 @@ def test_every_change_is_a_line_in_words(capsys: pytest.CaptureFixture[str]) -> 
     assert lines[0] == "simulated hardware: this is the plan of a lab"
     assert lines[1] == "n1"
     held, clock, wall = (" ".join(line.split()) for line in lines[2:5])
-    assert held == "~ package nvidia-open not held -> held stops a pool held"
-    assert clock == "+ clock chrony (absent) -> active=active time from 192.0.2.1"
-    assert wall.startswith("~ perimeter firewall")
-    assert wall.endswith("cuts connections drop")
+    assert held == "~ package nvidia-open not held -> held stops a pool; held"
+    assert clock == "+ clock chrony new: active time from 192.0.2.1"
+    assert wall == "~ perimeter firewall +2 rules cuts connections; drop"
     assert lines[5] == "n2"
-    assert " ".join(lines[6].split()) == "- pool former 2 files -> (removed) stops a pool no such pool"
+    assert " ".join(lines[6].split()) == "- pool former removed: 2 files stops a pool; no such pool"
     assert lines[7] == "canary: n1; about 1 min; no server is interrupted"
     assert lines[9].startswith("1 to create, 2 to update, 1 to delete; 1 x cuts connections; 2 x stops a pool; waves: ")
 
@@ -90,9 +90,8 @@ def test_no_change_is_said_in_words() -> None:
     assert summary(replace(plan(), waves=())) == "no changes: every node matches site.yaml"
 
 
-@pytest.mark.parametrize("columns", [60, 100])
-def test_no_line_of_changes_is_wider_than_the_terminal(columns: int) -> None:
-    code = "from test_plan_view import CHANGES, plan, show_plan; show_plan(plan(*CHANGES[:2], CHANGES[3]))"
+def _on_a_terminal(code: str, *, columns: int) -> str:
+    """Run a program of Python on a terminal of this width, and return its output."""
     here = Path(__file__).parent
     environment = dict(os.environ, PYTHONPATH=f"{here}:{here.parent}", COLUMNS=str(columns), NO_COLOR="1")
     leader, follower = pty.openpty()
@@ -100,7 +99,47 @@ def test_no_line_of_changes_is_wider_than_the_terminal(columns: int) -> None:
     os.close(follower)
     text = os.read(leader, 65536).decode()
     os.close(leader)
+    return text
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_no_line_of_changes_is_wider_than_the_terminal(columns: int) -> None:
+    code = "from test_plan_view import CHANGES, plan, show_plan; show_plan(plan(*CHANGES[:2], CHANGES[3]))"
+    text = _on_a_terminal(code, columns=columns)
     changed = [line for line in text.splitlines() if line.startswith("  ")]
     assert len(changed) == 3
     assert all(len(line) <= columns for line in changed)
     assert any(line.endswith("…") for line in changed) is (columns == 60)
+
+
+def _change(node: str, version: str = "2", **fields: Any) -> Change:
+    values = {"kind": "package", "name": "nvidia-open", "why": "lock", "risk": Risk.WORKLOAD, "minutes": 1.0}
+    return Change(node=node, verb=Verb.UPDATE, before={"version": "1"}, after={"version": version}, **values | fields)
+
+
+def test_like_nodes_are_one_group_and_others_are_not(capsys: pytest.CaptureFixture[str]) -> None:
+    show_plan(plan(_change("n1"), _change("n2"), _change("s1", why="another lock")))
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "n[1-2] (2 nodes)"
+    assert lines[3] == "s1"
+
+
+def test_a_group_names_values_that_differ_by_node(capsys: pytest.CaptureFixture[str]) -> None:
+    show_plan(plan(_change("n1"), _change("n2", version="3")))
+    assert "1 -> 2 (differs by node)" in capsys.readouterr().out
+
+
+def test_digests_are_shown_with_details_only(capsys: pytest.CaptureFixture[str]) -> None:
+    digests = replace(_change("n1"), before={"unit_sha256": "a" * 64}, after={"unit_sha256": "b" * 64})
+    show_plan(plan(digests))
+    assert "unit changes" in (shown := capsys.readouterr().out)
+    assert "aaaa" not in shown
+    show_plan(plan(digests), details=True)
+    assert f"unit_sha256: {'a' * 64} -> {'b' * 64}" in capsys.readouterr().out
+
+
+def test_risk_and_reason_are_visible_at_100_columns() -> None:
+    code = "from test_plan_view import CHANGES, plan, show_plan; show_plan(plan(*CHANGES))"
+    shown = _on_a_terminal(code, columns=100)
+    assert "stops a pool; held" in shown
+    assert "cuts connections; drop" in shown
