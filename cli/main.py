@@ -17,7 +17,21 @@ from . import output
 from .error_handler import handle_errors
 
 # In the order of a first use.
-COMMANDS = ("init", "validate", "plan", "apply", "verify", "report", "size", "catalog", "audit", "gateway", "lab")
+COMMANDS = (
+    "init",
+    "validate",
+    "plan",
+    "apply",
+    "drift",
+    "facts",
+    "verify",
+    "report",
+    "size",
+    "catalog",
+    "audit",
+    "gateway",
+    "lab",
+)
 
 
 _RENAMED_OPTIONS = {

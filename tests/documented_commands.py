@@ -33,6 +33,7 @@ IN_THE_LAB = {
         "sovctl audit checkpoint --ledger .sovctl/ledger --old-size 0 -o request.txt",
         "sovctl audit witness request.txt --folder ~/witness --name auditor.example --log-key log.vkey",
     ),
+    "drift": ("sovctl drift site.yaml --limit n2 --jsonl",),
     "lab": (
         "sovctl lab check",
         "sovctl lab up --directory lab-site",

@@ -29,7 +29,13 @@ def plan(
     out: Path | None = typer.Option(None, "--out", help="Also save the plan to this file."),
     no_save: bool = typer.Option(False, "--no-save", help="Do not replace the saved plan."),
     node: str | None = typer.Option(
-        None, "--node", help="Show only the changes of this node; the plan covers all nodes."
+        None, "--node", help="Show only the changes of this node; the plan also covers others."
+    ),
+    limit: list[str] = typer.Option(
+        [], "--limit", help="Observe and plan only these nodes: names or patterns such as 'dgx-*'; repeatable."
+    ),
+    target: list[str] = typer.Option(
+        [], "--target", help="Plan only these resources, such as package or 'package/nvidia-*'; repeatable."
     ),
     details: bool = typer.Option(False, "--details", help="Show every changed key with its old and new value."),
     as_json: bool = typer.Option(False, "--json", help="Print the plan as one JSON document."),
@@ -39,6 +45,8 @@ def plan(
 ) -> int:
     """Compare every node with site.yaml. Show and save the changes, their order and reasons."""
     from sovctl.engine.plan import file
+    from sovctl.engine.plan.order import RESOURCE_TYPES
+    from sovctl.engine.plan.scope import chosen
     from sovctl.engine.site.site import Site
 
     from ..views.plan import show_plan
@@ -52,12 +60,17 @@ def plan(
     if node is not None and node not in names:
         raise InputError(f"expected one of the nodes {', '.join(names)}, got {node!r}", where="--node")
     context = opened.context()
+    scope = chosen(context, limit=limit, targets=target, kinds=[kind.name for kind in RESOURCE_TYPES])
     if facts is not None:
-        made = opened.plan(context, opened.recorded(facts))
+        recorded = opened.recorded(facts)
+        covered = {name: each for name, each in recorded.items() if scope.has_node(name)}
+        made = opened.plan(context, covered, scope=scope)
     else:
-        observed = opened.observe(context, report=lambda text: output.progress(f"observed {text}"))
+        observed, unknown = opened.observe_reachable(
+            context, scope.nodes or None, report=lambda text: output.progress(f"observed {text}")
+        )
         output.progress_done()
-        made = opened.plan(context, observed)
+        made = opened.plan(context, observed, scope=scope, unknown=unknown)
         if not no_save:
             file.write(made, opened.state.plan_file, opened.plan_key())
         if out is not None:
@@ -73,4 +86,7 @@ def plan(
             output.info("sovctl apply refuses this plan")
         elif made.changes and not no_save:
             output.info(f"saved to {opened.state.plan_file}; apply it with: sovctl apply {site}")
+    if made.unknown:
+        output.info(f"{len(made.unknown)} of {len(made.unknown) + len(made.facts_sha256)} nodes were not planned")
+        return ExitCode.UNREACHABLE
     return ExitCode.CHANGES if detailed_exitcode and made.changes else ExitCode.OK

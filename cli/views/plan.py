@@ -32,6 +32,7 @@ def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> 
     """
     if plan.simulated:
         output.line(output.style("simulated hardware: this is the plan of a lab", "yellow"))
+    _show_unknown(plan)
     by_node: dict[str, list[Change]] = {}
     for change in plan.changes:
         by_node.setdefault(change.node, []).append(change)
@@ -46,6 +47,15 @@ def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> 
         output.line(output.style(f"cannot be applied: {refusal.node}: {refusal.message}", "red"))
         output.line(f"  hint: {refusal.hint}")
     output.line(summary(plan))
+
+
+def _show_unknown(plan: Plan) -> None:
+    """Print the nodes that are not planned, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in plan.unknown.items():
+        by_reason.setdefault(reason, []).append(name)
+    for reason, names in by_reason.items():
+        output.line(f"{output.style('UNKNOWN', 'red')} {fold(names)}: {reason}; not planned")
 
 
 def like_nodes(by_node: dict[str, list[Change]]) -> list[list[str]]:
@@ -65,7 +75,7 @@ def _keys(change: Change) -> tuple[str, ...]:
 def summary(plan: Plan) -> str:
     """Return one line with the numbers of changes, the risks, the waves and the estimated minutes."""
     if not plan.changes:
-        return "no changes: every node matches site.yaml"
+        return f"no changes: {_covered(plan)} site.yaml"
     verbs = Counter(change.verb.value for change in plan.changes)
     risks = Counter(change.risk for change in plan.changes if change.risk is not Risk.NONE)
     minutes = max(1, round(sum(wave.minutes for wave in plan.waves)))
@@ -74,6 +84,14 @@ def summary(plan: Plan) -> str:
     parts.append(route(plan.waves))
     parts.append(f"about {minutes} min")
     return "; ".join(parts)
+
+
+def _covered(plan: Plan) -> str:
+    """Return the part of the site that the plan covers."""
+    if not plan.scope.nodes and not plan.scope.targets and not plan.unknown:
+        return "every node matches"
+    what = f"resources {', '.join(plan.scope.targets)} of " if plan.scope.targets else ""
+    return f"{what}{fold(plan.facts_sha256)} match"
 
 
 def _show(rows: Sequence[Sequence[Change]], *, details: bool) -> None:

@@ -74,9 +74,9 @@ def apply(
         locks = NodeLocks(site, run_id, break_lock=break_lock)
         # Before the observation, so that no other controller changes these nodes after it.
         stack.enter_context(locks.held({change.node for change in plan.changes}))
-        facts = site.observe(context, report=note)
+        facts = site.observe(context, plan.facts_sha256, report=note)
         check_no_refusals(refusals(context, facts))
-        current = changes(context, facts)
+        current = changes(context, facts, scope=plan.scope)
         check_same(plan, current, resume=resume)
         site.credentials.ensure(context)
         context = site.context()
@@ -102,7 +102,7 @@ def apply(
             )
             follow = Follower(journal, report)
             executor = AnsibleExecutor(site, context, facts, wheel=str(wheel), lock=lock, locks=locks, follow=follow)
-            runner = WaveRunner(context, current, facts, executor, journal, report)
+            runner = WaveRunner(context, current, facts, plan.scope, executor, journal, report)
             try:
                 for wave in plan.waves:
                     runner.run(wave)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..facts.node import NodeFacts
+from ..plan.scope import Scope
 from ..plan.waves import Wave
 from ..resources.context import Context
 from ..resources.resource import Change
@@ -24,12 +25,14 @@ class WaveRunner:
 
     Args:
         changes: all changes of the apply.
-        facts: of all nodes when the apply started.
+        facts: of all nodes of the plan when the apply started.
+        scope: of the plan.
     """
 
     context: Context
     changes: Sequence[Change]
     facts: Mapping[str, NodeFacts]
+    scope: Scope
     executor: Executor
     journal: Journal
     report: Report
@@ -61,7 +64,7 @@ class WaveRunner:
             )
         after = self.executor.observe(list(ids))
         self._check_packages(after)
-        left = remaining(self.context, {**self.facts, **after}, nodes=ids.keys())
+        left = remaining(self.context, {**self.facts, **after}, nodes=ids.keys(), scope=self.scope)
         if left:
             names = ", ".join(
                 f"{change.id} ({', '.join(change.after or ['still present'])})" for change in left[:SHOWN]

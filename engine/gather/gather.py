@@ -45,14 +45,37 @@ class Request:
     read: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Gathered:
+    """Result of one gather.
+
+    Args:
+        captures: by node name.
+        failures: (cause, message) of the nodes that could not be observed, by node name; causes are in `REMEDIES`.
+    """
+
+    captures: dict[str, Capture]
+    failures: dict[str, tuple[str, str]]
+
+    def require_all(self, spec: SiteSpec) -> dict[str, Capture]:
+        """Return the captures.
+
+        Raises:
+            NodeUnreachable: one or more nodes failed; the message contains each with its cause.
+        """
+        if self.failures:
+            raise _unreachable(self.failures, [node for _, node in spec.nodes()])
+        return self.captures
+
+
 def gather(
     spec: SiteSpec,
     site_folder: Path,
     requests: dict[str, Request],
     *,
     report: Callable[[str], None] = lambda _: None,
-) -> dict[str, Capture]:
-    """Return captures of the nodes in `requests`, by node name.
+) -> Gathered:
+    """Observe the nodes in `requests`.
 
     Args:
         site_folder: base of relative paths in `spec.access`.
@@ -61,7 +84,6 @@ def gather(
 
     Raises:
         InputError: a file of `access` is unusable.
-        NodeUnreachable: one or more nodes failed; the message contains each with its cause.
     """
     job = {
         "user": spec.access.user,
@@ -93,9 +115,7 @@ def gather(
             where="site.yaml: access.key_file",
             hint="RSA, ECDSA or Ed25519: ssh-keygen -t ed25519 -N '' -f FILE",
         )
-    if failures:
-        raise _unreachable(failures, [node for _, node in spec.nodes()])
-    return captures
+    return Gathered(captures, failures)
 
 
 def _run_worker(job: dict[str, Any]) -> list[dict[str, Any]]:

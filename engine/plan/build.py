@@ -28,6 +28,7 @@ from ..validation.load import catalog_of
 from . import code_wheel
 from .observed_risk import with_observed_risk
 from .order import RESOURCE_TYPES
+from .scope import EVERYTHING, Scope
 from .support import check_supported
 
 LOCKS = package_folder("engine/catalog/locks")
@@ -163,14 +164,20 @@ def compare_all(context: Context, facts: Mapping[str, NodeFacts]) -> dict[str, l
 
 
 def changes(
-    context: Context, facts: Mapping[str, NodeFacts], compared: Mapping[str, list[Comparison]] | None = None
+    context: Context,
+    facts: Mapping[str, NodeFacts],
+    compared: Mapping[str, list[Comparison]] | None = None,
+    *,
+    scope: Scope = EVERYTHING,
 ) -> list[Change]:
     """Return all differences, by node in the order of site.yaml, then in the order of `RESOURCE_TYPES`.
 
     A restart that another change requires is a change too, so that the plan contains everything that apply does.
 
     Args:
+        facts: of all nodes to plan. Nodes of one replica are all there, or none of them.
         compared: result of `compare_all`, if the caller has it.
+        scope: nodes and resources to plan.
 
     Raises:
         UnsupportedSystem: one or more nodes have an unsupported operating system.
@@ -178,10 +185,12 @@ def changes(
     compared = compared or compare_all(context, facts)
     found: list[Change] = []
     for _, node in context.spec.nodes():
+        if node.name not in facts or not scope.has_node(node.name):
+            continue
         on_node: list[Change] = []
         for desired, observed in compared[node.name]:
-            change = difference(node.name, desired, observed)
-            if change is None and (cause := _cause(on_node, desired)):
+            change = difference(node.name, desired, observed) if scope.has(desired) else None
+            if change is None and observed is not None and (cause := _cause(on_node, desired)):
                 change = _restart(node.name, desired, why=f"{cause.kind} {cause.name} changes")
             if change is not None:
                 on_node.append(change)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from sovctl.support.canonical_json import digest
 from sovctl.support.errors import InputError, PlanTampered
 
 from ..resources.resource import Change
+from .scope import EVERYTHING, Scope
 from .support import Refusal
 from .waves import Wave
 
@@ -35,6 +36,8 @@ class Plan:
         spec_sha256: of the values of site.yaml.
         inputs_sha256: of the inputs outside site.yaml: locks, credentials and code.
         facts_sha256: of the observed states, by node.
+        scope: of `--limit` and `--target`; other nodes and resources are not planned.
+        unknown: reason by node that could not be observed, or shares a replica with such a node; not planned.
         simulated: True if a node has simulated hardware.
         refusals: reasons why this plan cannot be applied.
     """
@@ -49,6 +52,8 @@ class Plan:
     changes: tuple[Change, ...]
     waves: tuple[Wave, ...]
     refusals: tuple[Refusal, ...] = ()
+    scope: Scope = EVERYTHING
+    unknown: Mapping[str, str] = field(default_factory=dict)
 
     def body(self) -> dict[str, Any]:
         """Return the signed content as plain values."""
@@ -61,6 +66,8 @@ class Plan:
             "inputs_sha256": self.inputs_sha256,
             "facts_sha256": dict(self.facts_sha256),
             "simulated": self.simulated,
+            "scope": self.scope.to_json(),
+            "unknown": dict(self.unknown),
             "changes": [change.to_json() for change in self.changes],
             "waves": [wave.to_json() for wave in self.waves],
             "refusals": [each.to_json() for each in self.refusals],
@@ -115,4 +122,6 @@ def _parse(body: Mapping[str, Any]) -> Plan:
         changes=tuple(Change.from_json(each) for each in body["changes"]),
         waves=tuple(Wave.from_json(each) for each in body["waves"]),
         refusals=tuple(Refusal(each["node"], each["message"], each["hint"]) for each in body["refusals"]),
+        scope=Scope.from_json(body["scope"]),
+        unknown={str(name): str(reason) for name, reason in body["unknown"].items()},
     )

@@ -60,13 +60,13 @@ def check_supported(context: Context, facts: Mapping[str, NodeFacts]) -> None:
         UnsupportedSystem: contains all nodes that do not.
     """
     found = []
-    for group, node in context.spec.nodes():
-        of_node = facts[node.name]
+    for name, of_node in facts.items():
+        node = context.spec.node(name)
         row, has_gpus = supported(of_node.system), context.platform(node).has_gpus
         if row is None:
             found.append(f"{node.name}: {of_node.system}")
         elif has_gpus and not row.gpu and not of_node.simulated:
-            found.append(f"{node.name}: {of_node.system} on a node of platform {group.platform}")
+            found.append(f"{node.name}: {of_node.system} on a node of platform {context.group(node).platform}")
     if found:
         rows = load_operating_systems().values()
         titles = [each.title + ("" if each.gpu else " (nodes without GPUs)") for each in rows]
@@ -77,8 +77,8 @@ def check_supported(context: Context, facts: Mapping[str, NodeFacts]) -> None:
 
 
 def refusals(context: Context, facts: Mapping[str, NodeFacts]) -> list[Refusal]:
-    """Return the reasons against an apply, in the order of the nodes; empty if all nodes can be changed."""
-    return [each for _, node in context.spec.nodes() for each in _of_node(context, node, facts[node.name])]
+    """Return the reasons against an apply, in the order of `facts`; empty if all these nodes can be changed."""
+    return [each for name, of_node in facts.items() for each in _of_node(context, context.spec.node(name), of_node)]
 
 
 def check_no_refusals(found: list[Refusal]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from ..gather import captures, gather
 from ..plan import code_wheel
 from ..plan.build import Comparison, changes, compare_all, context_of, requests
 from ..plan.file import Plan, read
+from ..plan.scope import EVERYTHING, Scope, with_replicas
 from ..plan.serving import Serving
 from ..plan.support import refusals
 from ..plan.waves import waves
@@ -92,11 +93,34 @@ class Site:
         Args:
             nodes: names; None for all nodes.
         """
+        gathered = self._gather(context, nodes, report).require_all(self.spec)
+        return {name: parse_node(capture) for name, capture in gathered.items()}
+
+    def observe_reachable(
+        self, context: Context, nodes: Iterable[str] | None = None, *, report: Report
+    ) -> tuple[dict[str, NodeFacts], dict[str, str]]:
+        """Return the facts of the nodes that answer, and the reason by name for the others.
+
+        A node that shares a replica with an unobserved node is also left out, because its ranks restart together.
+
+        Raises:
+            NodeUnreachable: no node answers.
+        """
+        gathered = self._gather(context, nodes, report)
+        if not gathered.captures:
+            gathered.require_all(self.spec)
+        unknown = {name: message for name, (_, message) in gathered.failures.items()}
+        for name, pool in with_replicas(context, list(unknown)).items():
+            unknown.setdefault(name, f"a replica of pool {pool} is also on a node that was not observed")
+        found = {name: parse_node(each) for name, each in gathered.captures.items() if name not in unknown}
+        return found, unknown
+
+    def _gather(self, context: Context, nodes: Iterable[str] | None, report: Report) -> gather.Gathered:
         wanted = requests(context)
         chosen = wanted if nodes is None else {name: wanted[name] for name in nodes}
         gathered = gather.gather(self.spec, self.folder, chosen, report=report)
-        captures.save(gathered, self.state.facts)
-        return {name: parse_node(capture) for name, capture in gathered.items()}
+        captures.save(gathered.captures, self.state.facts)
+        return gathered
 
     def recorded(self, folder: Path) -> dict[str, NodeFacts]:
         """Return the facts of all nodes by name, from saved captures.
@@ -112,10 +136,22 @@ class Site:
             hint = "capture that node again: sovctl plan without --facts"
             raise InputError(error.message, where=f"{folder}: {error.where}", hint=hint) from None
 
-    def plan(self, context: Context, facts: dict[str, NodeFacts]) -> Plan:
-        """Return the plan for the difference between expected and observed states."""
+    def plan(
+        self,
+        context: Context,
+        facts: Mapping[str, NodeFacts],
+        *,
+        scope: Scope = EVERYTHING,
+        unknown: Mapping[str, str] | None = None,
+    ) -> Plan:
+        """Return the plan for the difference between expected and observed states.
+
+        Args:
+            facts: of the nodes to plan.
+            unknown: reason by node that is not planned because it was not observed.
+        """
         compared = compare_all(context, facts)
-        found = changes(context, facts, compared)
+        found = changes(context, facts, compared, scope=scope)
         return Plan(
             site=self.spec.site.name,
             created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -127,6 +163,8 @@ class Site:
             changes=tuple(found),
             waves=tuple(waves(context, found, Serving(context).now(facts))),
             refusals=tuple(refusals(context, facts)),
+            scope=scope,
+            unknown=dict(unknown or {}),
         )
 
 

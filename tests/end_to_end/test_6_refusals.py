@@ -26,11 +26,15 @@ def _plan_of(site: LabSite, variant: Path, tmp_path: Path) -> Answer:
     return done
 
 
-def test_a_plan_names_the_node_that_does_not_answer(site: LabSite, tmp_path: Path) -> None:
+def test_a_node_that_does_not_answer_is_unknown_and_the_others_are_planned(site: LabSite, tmp_path: Path) -> None:
+    state = site.copy_state(tmp_path / "state")
     with site.variant(lambda values: move(values, "n2", NOWHERE)) as variant:
-        done = _plan_of(site, variant, tmp_path)
+        done = site.run("plan", str(variant), "--state", str(state))
     assert done.returncode == ExitCode.UNREACHABLE
-    assert f"1 of 3 nodes cannot be observed: n2 ({NOWHERE})" in done.stderr
+    assert "UNKNOWN n2: " in done.stdout
+    assert "1 of 3 nodes were not planned" in done.stderr
+    plan = json.loads((state / "plans" / "plan.json").read_text())["plan"]
+    assert (set(plan["unknown"]), set(plan["facts_sha256"])) == ({"n2"}, {"n1", "s1"})
 
 
 def test_a_key_that_nodes_do_not_know_is_refused_by_name(site: LabSite, tmp_path: Path) -> None:
