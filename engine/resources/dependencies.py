@@ -9,12 +9,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 
+from sovctl.support.errors import SovctlError
+
 from ..catalog.drivers import DriverLock
 from ..catalog.operating_systems import Apply, SupportedSystem, load_operating_systems
 from ..catalog.platforms import Platform
 from ..facts.apt_simulation import parse_simulation
 from ..facts.node import SIMULATION_MARK, NodeFacts
 from ..facts.operating_system import DGX_RELEASE, OS_RELEASE
+from ..facts.unreadable import Unreadable
 from .resource import Desired
 
 NAME = "dependencies"
@@ -140,7 +143,10 @@ def _simulated(facts: NodeFacts, row: SupportedSystem) -> dict[str, str | None] 
     name = command_name(row)
     if facts.answers.get(name, {}).get("exit_code") != 0:
         return None
-    return {each.name: each.version for each in parse_simulation(facts.answer(name))}
+    try:
+        return {each.name: each.version for each in parse_simulation(facts.answer(name))}
+    except Unreadable as error:
+        raise SovctlError(error.message, where=f"node {facts.node}: {error.where}") from None
 
 
 def observed(facts: NodeFacts, desired: Desired) -> dict[str, str] | None:

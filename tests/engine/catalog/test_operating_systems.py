@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from sovctl.engine.catalog.board_services import board_services, load_board_services
@@ -17,6 +19,7 @@ from sovctl.engine.catalog.operating_systems import (
     upstream,
 )
 from sovctl.engine.catalog.platforms import PlatformComponent, load_platforms
+from sovctl.engine.catalog.systems_page import page
 from sovctl.engine.facts.operating_system import OperatingSystem
 
 SYSTEMS = tuple(load_operating_systems().values())
@@ -129,3 +132,8 @@ def test_services_of_boards_come_from_packages_of_the_table() -> None:
     assert units["hgx-b200"] == ["openibd", "nvidia-persistenced", "nvidia-fabricmanager", None, "nvidia-dcgm"]
     assert units["dgx-gb200-nvl72"] == ["openibd", "nvidia-persistenced", "nvidia-imex", "nvidia-dcgm"]
     assert board_services(PLATFORMS["service"]) == ()
+
+
+def test_the_page_of_operating_systems_is_current() -> None:
+    path = Path(__file__).parents[3] / "docs" / "operating-systems.md"
+    assert path.read_text() == page(), "python -m sovctl.engine.catalog.systems_page docs/operating-systems.md"
