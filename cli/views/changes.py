@@ -77,6 +77,8 @@ def _new(state: Any) -> Iterator[str]:
 
 
 def _changed(key: str, old: Any, new: Any) -> Iterator[str]:
+    if key == "causes":  # the reason of a reboot contains them
+        return
     if isinstance(new, list):
         was = old if isinstance(old, list) else []
         if key.startswith(RUNNING):
@@ -90,6 +92,10 @@ def _changed(key: str, old: Any, new: Any) -> Iterator[str]:
         yield f"{_words(key.removesuffix('_sha256'))} {'changes' if _is_digest(old) else 'is absent'}"
     elif key in SHORT and isinstance(new, bool) and isinstance(old, bool):
         yield f"{SHORT[key][old]} -> {SHORT[key][new]}"
+    elif key in SHORT and isinstance(old, str):
+        yield f"{old} -> {SHORT[key][bool(new)]}"
+    elif key == "boot_id":
+        yield f"boot {value_text(old)[:8]} -> {value_text(new)}"
     elif key in SHORT:
         yield f"{SHORT[key][bool(old)]} -> {value_text(new)}"
     else:

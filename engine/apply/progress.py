@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from . import ansible
 from .journal import Journal
+from .reboots import progress_text
 
 
 @dataclass(frozen=True)
@@ -43,4 +44,5 @@ class Follower:
             self._current[event.node] = event.role
             count = sum(map(len, roles.get(event.role, {}).values()))
             self._journal.write("role-started", node=event.node, role=event.role, items=count)
-            self._report(Progress("role", event.node, f"{event.role} ({count})"))
+            items = roles.get(event.role, {}).get("reboot_items", [])
+            self._report(Progress("role", event.node, progress_text(items) if items else f"{event.role} ({count})"))

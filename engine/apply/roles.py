@@ -26,6 +26,7 @@ def roles_for(
     """
     node = context.spec.node(name)
     roles: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    reboots = any(id_.startswith(f"{name}/reboot/") for id_ in ids)
     for desired in desired_on(context, node, facts):
         if f"{name}/{desired.kind}/{desired.name}" not in ids:
             continue
@@ -37,6 +38,8 @@ def roles_for(
             item["source"] = str(site.credentials.file(node, desired.name).resolve())
         if desired.kind == "repository":
             item["key_file"] = str((site.folder / desired.variables["key_file"]).resolve())
+        if desired.kind == "service":
+            item["start"] = not reboots
         if desired.kind == "environment":
             item["code"] = wheel if item.pop("needs_code") else ""
         roles.setdefault(desired.kind, {}).setdefault(f"{desired.kind}_items", []).append(item)

@@ -10,22 +10,25 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
+from pathlib import Path
 
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.signing import load_or_create
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import PlanStale, SovctlError
 
+from ..facts.running import BOOT_ID
 from ..plan import code_wheel
 from ..plan.build import changes
 from ..plan.support import check_no_refusals, refusals
 from ..site.site import Site
 from .consent import check_consent
 from .execution import AnsibleExecutor
-from .journal import Journal, newest_line
+from .journal import Journal, newest, newest_line
 from .node_lock.locks import NodeLocks
 from .outcome import Outcome, ledger_record
-from .progress import Follower, Report
+from .progress import Follower, Progress, Report
+from .reboots import NodesThatStart, interrupted, refuse_own_host
 from .stale import check_bindings, check_same
 from .wave import WaveRunner
 
@@ -72,12 +75,17 @@ def apply(
         # Milliseconds, because a killed run can be resumed within a second.
         run_id = started.strftime("%Y%m%dT%H%M%S.") + f"{started.microsecond // 1000:03}Z-" + plan.sha256[:8]
         locks = NodeLocks(site, run_id, break_lock=break_lock)
+        starting = NodesThatStart(
+            interrupted(newest(site.state.journal)) if resume else frozenset(),
+            report=lambda text: report(Progress("wait", "", text)),
+        )
         # Before the observation, so that no other controller changes these nodes after it.
-        stack.enter_context(locks.held({change.node for change in plan.changes}))
-        facts = site.observe(context, plan.facts_sha256, report=note)
+        starting.reach(lambda: stack.enter_context(locks.held({change.node for change in plan.changes})))
+        facts = starting.observe(lambda: site.observe(context, plan.facts_sha256, report=note))
         check_no_refusals(refusals(context, facts))
         current = changes(context, facts, scope=plan.scope)
         check_same(plan, current, resume=resume)
+        refuse_own_host(current, facts, boot_id=Path(BOOT_ID).read_text().strip())
         site.credentials.ensure(context)
         context = site.context()
         wheel = site.state.root / "code" / code_wheel.file_name()

@@ -7,6 +7,7 @@ from datetime import datetime
 from sovctl.support.errors import InputError, PlanStale
 
 from ..plan import code_wheel
+from ..plan.build import RESTARTED
 from ..plan.file import Plan
 from ..resources.context import Context
 from ..resources.resource import CREATED_BY_APPLY, Change
@@ -83,4 +84,5 @@ def _still_wanted(planned: Change, current: Change) -> bool:
     if planned.after is None or current.after is None:
         # An interrupted removal has fewer files to remove.
         return planned.after is current.after
-    return all(planned.after.get(key, value) in (value, CREATED_BY_APPLY) for key, value in current.after.items())
+    placeholders = (CREATED_BY_APPLY, *RESTARTED.values())
+    return all(planned.after.get(key, value) in (value, *placeholders) for key, value in current.after.items())

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..facts.node import NodeFacts
+from ..facts.running import running
+from ..plan.reboots import KIND
 from ..plan.scope import Scope
 from ..plan.waves import Wave
 from ..resources.context import Context
@@ -16,6 +18,7 @@ from .outcome import ApplyFailed
 from .package_changes import package_changes, unplanned
 from .progress import Progress, Report
 from .proof import remaining
+from .reboots import without_new_boot_id
 from .stale import SHOWN
 
 
@@ -64,6 +67,7 @@ class WaveRunner:
             )
         after = self.executor.observe(list(ids))
         self._check_packages(after)
+        self._check_reboots(after)
         left = remaining(self.context, {**self.facts, **after}, nodes=ids.keys(), scope=self.scope)
         if left:
             names = ", ".join(
@@ -95,4 +99,21 @@ class WaveRunner:
             raise ApplyFailed(
                 f"packages changed that are not in the plan: {', '.join(other[:SHOWN])}{more}",
                 hint="find the cause on the node, then plan again: sovctl plan",
+            )
+
+    def _check_reboots(self, after: Mapping[str, NodeFacts]) -> None:
+        planned = [change for change in self.changes if change.kind == KIND and change.node in after]
+        if stayed := without_new_boot_id(planned, self.facts, after):
+            boot_id = running(after[stayed[0]]).boot_id
+            raise ApplyFailed(
+                f"{stayed[0]}: expected a new boot id after its reboot, got {boot_id} as before",
+                hint="check the console of the node, then: sovctl apply --resume",
+            )
+        for change in planned:
+            self.journal.write(
+                "rebooted",
+                node=change.node,
+                action=change.name,
+                boot_id_before=running(self.facts[change.node]).boot_id,
+                boot_id_after=running(after[change.node]).boot_id,
             )

@@ -43,12 +43,31 @@ class InstalledPackage:
 
 
 @dataclass(frozen=True)
+class Process:
+    """The main process of a unit.
+
+    Args:
+        exe: its program; ends with " (deleted)" if the file was replaced or removed on disk.
+        deleted: program files in its memory, also libraries, that were replaced or removed on disk.
+    """
+
+    exe: str
+    deleted: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Unit:
-    """A systemd unit. `started_s` is the Unix time of its last activation; 0 without one."""
+    """A systemd unit.
+
+    Args:
+        started_s: Unix time of its last activation; 0 without one.
+        process: None if the unit has no main process.
+    """
 
     active: str
     enabled: str
     started_s: int
+    process: Process | None = None
 
     @property
     def state(self) -> dict[str, str]:
@@ -96,6 +115,20 @@ class NodeFacts:
         """
         return _output(self.node, self.answers, name, may_fail=may_fail)
 
+    def text(self, path: str) -> str | None:
+        """Return the text of a file that a resource type requested; None if the file is absent.
+
+        Raises:
+            SovctlError: the capture does not contain the path.
+        """
+        if path not in self.texts:
+            raise SovctlError(
+                f"{path} was not measured; a plan requires all measurements",
+                where=f"node {self.node}",
+                hint="observe the node again",
+            )
+        return self.texts[path]
+
     def sha256(self, path: str) -> str | None:
         """Return the SHA-256 of a file; None if it is absent."""
         value = self.files.get(path, {}).get("sha256")
@@ -128,6 +161,12 @@ def parse_node(capture: Mapping[str, Any]) -> NodeFacts:
 
 def _facts(capture: Mapping[str, Any]) -> NodeFacts:
     node, commands = capture["node"], capture["commands"]
+    for path, reason in capture.get("unreadable", {}).items():
+        raise SovctlError(
+            f"{_printable(path)} is unreadable: {reason}; a plan requires all measurements",
+            where=f"node {node}",
+            hint="correct the file on the node",
+        )
     system = _system(node, commands, capture["texts"])
     packages = _packages(node, commands)
     has_nft = "nftables" in packages
@@ -139,7 +178,7 @@ def _facts(capture: Mapping[str, Any]) -> NodeFacts:
         packages=packages,
         files={_printable(path): _file(entry) for path, entry in capture["files"].items()},
         texts={path: None if text is None else _printable(text) for path, text in capture["texts"].items()},
-        units=_units(_output(node, commands, "units")),
+        units=_units(_output(node, commands, "units"), _processes(capture)),
         ruleset=tuple(_output(node, commands, "ruleset").splitlines()) if has_nft else None,
         # The command is absent if the platform has no settings.
         sysctls=parse_sysctl(_output(node, commands, "sysctl", may_fail=True)) if "sysctl" in commands else {},
@@ -217,10 +256,20 @@ def _text_of(commands: Mapping[str, Any], name: str) -> str:
     return str(commands.get(name, {}).get("stdout", ""))
 
 
-def _units(text: str) -> dict[str, Unit]:
+def _processes(capture: Mapping[str, Any]) -> dict[int, Process]:
+    return {
+        int(pid): Process(_printable(each["exe"]), tuple(map(_printable, each["deleted"])))
+        for pid, each in capture.get("processes", {}).items()
+    }
+
+
+def _units(text: str, processes: Mapping[int, Process]) -> dict[str, Unit]:
     return {
         each.id.removesuffix(".service"): Unit(
-            each.active or "", each.properties.get("UnitFileState", ""), _seconds(each.properties)
+            each.active or "",
+            each.properties.get("UnitFileState", ""),
+            _seconds(each.properties),
+            processes.get(each.main_pid or 0),
         )
         for each in parse_units(text)
         if each.load == "loaded"

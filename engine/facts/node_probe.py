@@ -2,9 +2,11 @@
 
 Runs the commands and reads the files of a request, and prints one JSON document, which parsers on the controller read.
 
-Request: {"commands": {name: [argv...]}, "hash": [glob, ...], "read": [path, ...]} as base64 JSON in argv[1].
-Output:  {"commands": {name: {"exit_code", "stdout", "stderr"}}, "files": {path: {...}}, "texts": {path: text}}
-         exit_code is null for a command that was not found or timed out.
+Request: {"commands": {name: [argv...]}, "hash": [glob, ...], "read": [path or glob, ...]} as base64 JSON in argv[1].
+Output:  {"commands": {name: {"exit_code", "stdout", "stderr"}}, "files": {path: {...}}, "texts": {path: text},
+         "unreadable": {path: reason}, "processes": {pid: {"exe", "deleted"}}}
+         exit_code is null for a command that was not found or timed out. The text of an absent path is null.
+         processes has the main processes of the units that the command `units` prints.
 """
 
 import base64
@@ -12,11 +14,14 @@ import glob
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 
 COMMAND_TIMEOUT_S = 20
 TEXT_LIMIT_BYTES = 262144
+DELETED = " (deleted)"  # suffix of the kernel, proc_pid_maps(5)
+PROGRAM_FOLDERS = ("/usr/", "/lib", "/bin/", "/sbin/", "/opt/")
 HASH_LIMIT_BYTES = 16777216  # larger files have only size and time; `sovctl verify` hashes them
 
 
@@ -51,6 +56,43 @@ def describe(path):
     return entry
 
 
+def read(paths):
+    """Return texts by path, and the reason for each path that exists and is unreadable."""
+    texts, unreadable = {}, {}
+    for pattern in paths:
+        for path in sorted(glob.glob(pattern)) if glob.has_magic(pattern) else [pattern]:
+            try:
+                with open(path, "rb") as file:
+                    texts[path] = file.read(TEXT_LIMIT_BYTES).decode("utf-8", "replace")
+            except (FileNotFoundError, NotADirectoryError):
+                texts[path] = None
+            except OSError as error:
+                unreadable[path] = os.strerror(error.errno).lower()
+    return texts, unreadable
+
+
+def process(pid):
+    """Return the program of a process, and the program files in its memory that were replaced or removed on disk."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
+        maps = [line.split(maxsplit=5) for line in file]
+    mapped = {words[5].rstrip("\n") for words in maps if len(words) == 6 and "x" in words[1]}
+    gone = sorted(path for path in mapped if path.endswith(DELETED) and path.startswith(PROGRAM_FOLDERS))
+    return {"exe": os.readlink(f"/proc/{pid}/exe"), "deleted": [path[: -len(DELETED)] for path in gone]}
+
+
+def processes(units):
+    """Return the main processes of the units in the output of `systemctl show`, without those that ended since."""
+    found, unreadable = {}, {}
+    for pid in re.findall(r"^MainPID=([1-9][0-9]*)$", units, re.MULTILINE):
+        try:
+            found[pid] = process(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        except OSError as error:
+            unreadable[f"/proc/{pid}"] = os.strerror(error.errno).lower()
+    return found, unreadable
+
+
 def main():
     request = json.loads(base64.b64decode(sys.argv[1]))
     answer = {"commands": {}, "files": {}, "texts": {}}
@@ -64,12 +106,9 @@ def main():
                 entry = {"unreadable": True}
             if entry is not None:
                 answer["files"][path] = entry
-    for path in request["read"]:
-        try:
-            with open(path, "rb") as file:
-                answer["texts"][path] = file.read(TEXT_LIMIT_BYTES).decode("utf-8", "replace")
-        except OSError:
-            answer["texts"][path] = None
+    answer["texts"], unreadable = read(request["read"])
+    answer["processes"], unreadable_processes = processes(answer["commands"].get("units", {}).get("stdout", ""))
+    answer["unreadable"] = {**unreadable, **unreadable_processes}
     json.dump(answer, sys.stdout)
     sys.stdout.write("\n")
 

@@ -25,9 +25,10 @@ from ..resources.resource import Change, Desired, State, Verb, difference
 from ..resources.resource_type import Query
 from ..spec import Node, SiteSpec
 from ..validation.load import catalog_of
-from . import code_wheel
+from . import code_wheel, reboots
 from .observed_risk import with_observed_risk
 from .order import RESOURCE_TYPES
+from .reboots import restart_cause, with_reboot
 from .scope import EVERYTHING, Scope
 from .support import check_supported
 
@@ -172,7 +173,8 @@ def changes(
 ) -> list[Change]:
     """Return all differences, by node in the order of site.yaml, then in the order of `RESOURCE_TYPES`.
 
-    A restart that another change requires is a change too, so that the plan contains everything that apply does.
+    A restart or reboot that another change requires is a change too, so that the plan contains everything that apply
+    does.
 
     Args:
         facts: of all nodes to plan. Nodes of one replica are all there, or none of them.
@@ -187,13 +189,20 @@ def changes(
     for _, node in context.spec.nodes():
         if node.name not in facts or not scope.has_node(node.name):
             continue
-        on_node: list[Change] = []
-        for desired, observed in compared[node.name]:
-            change = difference(node.name, desired, observed) if scope.has(desired) else None
-            if change is None and observed is not None and (cause := _cause(on_node, desired)):
-                change = _restart(node.name, desired, why=f"{cause.kind} {cause.name} changes")
-            if change is not None:
-                on_node.append(change)
+        pairs = compared[node.name]
+        differences = [
+            change
+            for desired, state in pairs
+            if scope.has(desired) and (change := difference(node.name, desired, state))
+        ]
+        differences = with_reboot(context, facts[node.name], [desired for desired, _ in pairs], differences)
+        changed = {change.id for change in differences}
+        on_node = [*differences]
+        for desired, state in pairs:
+            if desired.state is None or state is None or f"{node.name}/{desired.kind}/{desired.name}" in changed:
+                continue
+            if why := restart_cause(desired.kind, differences) or _cause(differences, desired):
+                on_node.append(_restart(node.name, desired, why=why))
         found += on_node
     found += _ranks_elsewhere(context, facts, found)
     found = list(with_observed_risk(context, found, facts))
@@ -202,16 +211,16 @@ def changes(
     return sorted(found, key=lambda change: (nodes[change.node], order[change.kind]))
 
 
-def _cause(earlier: list[Change], desired: Desired) -> Change | None:
-    """Return the change on the same node that requires a restart of an unchanged resource; None without one."""
-    if desired.state is None:
-        return None
+def _cause(changes_on_node: list[Change], desired: Desired) -> str:
+    """Return the reason for a restart of an unchanged resource: a change on the same node; empty without one."""
+    if desired.kind == "service" and any(change.kind == reboots.KIND for change in changes_on_node):
+        return ""  # it starts with the node, or with the reloaded driver
     causes = (
         change
-        for change in earlier
+        for change in changes_on_node
         if change.verb is not Verb.DELETE and change.kind in RESTARTS and RESTARTS[change.kind](change, desired)
     )
-    return next(causes, None)
+    return next((f"{change.kind} {change.name} changes" for change in causes), "")
 
 
 def _ranks_elsewhere(context: Context, facts: Mapping[str, NodeFacts], found: list[Change]) -> Iterator[Change]:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from ..resources import clock, credential, environment, model, package, perimeter, pool, repository, service, tuning
+from ..resources import (
+    clock,
+    credential,
+    environment,
+    model,
+    package,
+    perimeter,
+    pool,
+    reboot,
+    repository,
+    service,
+    tuning,
+)
 from ..resources.gateway import service as gateway
 from ..resources.host import (
     administrator,
@@ -19,8 +31,8 @@ from ..resources.host import (
 )
 from ..resources.resource_type import ResourceType
 
-# Packages need the mirror. The firewall precedes secrets and services. Pools need weights, certificates and an engine.
-# The gateway is last, because it needs the pools.
+# Packages need the mirror. All changes that need a reboot precede it, so that one is enough. The firewall precedes
+# secrets and services. Pools need weights, certificates and an engine. The gateway is last, because it needs the pools.
 RESOURCE_TYPES: tuple[ResourceType, ...] = (
     repository.RESOURCE_TYPE,
     package.RESOURCE_TYPE,
@@ -29,6 +41,7 @@ RESOURCE_TYPES: tuple[ResourceType, ...] = (
     kernel.RESOURCE_TYPE,
     hardware.RESOURCE_TYPE,
     storage.RESOURCE_TYPE,
+    reboot.RESOURCE_TYPE,
     gpu_modes.RESOURCE_TYPE,
     container_toolkit.RESOURCE_TYPE,
     clock.RESOURCE_TYPE,

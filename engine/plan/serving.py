@@ -124,7 +124,7 @@ class Serving:
                 if change.verb is not Verb.CREATE:
                     found.update(each for each in here if each.service == GATEWAYS)
             elif change.kind not in _RESTARTS_ARE_CHANGES and (
-                change.risk in (Risk.WORKLOAD, Risk.CONNECTION) or change.kind == "service"
+                change.risk in (Risk.WORKLOAD, Risk.CONNECTION, Risk.REBOOT) or change.kind == "service"
             ):
                 found.update(here)
         return frozenset(found)

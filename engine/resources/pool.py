@@ -20,6 +20,7 @@ from ..spec import Node, Pool
 from .context import ROLES, Context, render
 from .credential import CERTIFICATES, TLS
 from .environment import ENGINE, folder, stamp
+from .fabric import expected_fabric
 from .model import STORE
 from .orphan import orphan
 from .resource import Desired, Risk, State
@@ -74,6 +75,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             "url": f"https://{context.spec.node(replica.head).address}:{replica.port}/v1",
             "model": pool.model,
             "weights": weights(pool),
+            "fabric": expected_fabric(context.platform(node)),
             "start_timeout_s": START_TIMEOUT_S,
             "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
         }

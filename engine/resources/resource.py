@@ -24,6 +24,7 @@ class Risk(StrEnum):
     SERVICE = "service restart"
     CONNECTION = "cuts connections"
     WORKLOAD = "stops a pool"
+    REBOOT = "reboots the node"
 
 
 @dataclass(frozen=True)

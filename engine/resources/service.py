@@ -12,6 +12,8 @@ from ..catalog.operating_systems import supported
 from ..facts.node import NodeFacts
 from ..spec import Node
 from .context import Context
+from .daemon import PACKAGE_LIST, runs_what_is_written
+from .package import packages_on
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
 
@@ -19,6 +21,12 @@ RUNNING = {"active": "active", "enabled": "enabled"}
 STOPPED = {"active": "inactive", "enabled": "masked"}
 UPGRADERS = ("apt-daily.timer", "apt-daily-upgrade.timer", "unattended-upgrades", "dnf-automatic.timer")
 """Units that install upgrades without a plan. Source: Debian's apt and unattended-upgrades; dnf-automatic(8)."""
+
+
+PACKAGE_LISTS = tuple(
+    PACKAGE_LIST.format(package=f"{prefix}*") for prefix in ("nvidia", "nvlsm", "datacenter-gpu-manager")
+)
+"""Lists of the packages that contain services."""
 
 
 def services_on(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[BoardService]:
@@ -41,29 +49,38 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             name=name,
             state=STOPPED,
             why="only planned changes install packages",
-            variables={"state": "masked"},
+            variables={"state": "masked", "packages": []},
         )
     for each in services_on(context, node, facts):
         yield Desired(
             kind="service",
             name=str(each.unit),
-            state=RUNNING,
+            state={**RUNNING, "runs_what_is_written": True},
             why=each.why,
-            variables={"state": "running"},
+            variables={"state": "running", "packages": _packages(context, node, facts, each)},
             risk=Risk.SERVICE,
         )
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     unit = facts.units.get(desired.name)
-    if unit is None and desired.state == STOPPED:
-        return STOPPED
-    return None if unit is None else unit.state
+    if desired.state == STOPPED:
+        return STOPPED if unit is None else unit.state
+    if unit is None:
+        return None
+    inputs = [PACKAGE_LIST.format(package=name) for name in desired.variables["packages"]]
+    return {**unit.state, "runs_what_is_written": runs_what_is_written(facts, desired.name, inputs)}
+
+
+def _packages(context: Context, node: Node, facts: NodeFacts | None, service: BoardService) -> list[str]:
+    """Return the names of the packages that contain a service."""
+    needed = packages_on(context, node, facts)[1] if facts is not None else ()
+    return [each.name for each in needed if each.component.id == service.component]
 
 
 RESOURCE_TYPE = ResourceType(
     "service",
     _expect,
     _observe,
-    lambda context, node: Query(units=tuple(each.name for each in _expect(context, node, None))),
+    lambda context, node: Query(units=tuple(each.name for each in _expect(context, node, None)), hash=PACKAGE_LISTS),
 )

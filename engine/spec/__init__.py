@@ -146,6 +146,9 @@ class Software(SpecModel):
         words("a release such as 0.32.0", kind="release"),
     ] = "0.32.0"
     """vLLM release; its dependencies must be locked in this version of sovctl."""
+    driver_change: Literal["reboot", "reload"] = "reboot"
+    """Action after a change of the driver: `reboot` the node, or stop all users of the GPUs and `reload` the kernel
+    modules. A reload takes about 2 minutes instead of 15, and fails if a process outside sovctl uses a GPU."""
 
 
 class Model(SpecModel):

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from sovctl.engine.facts import running
 from sovctl.engine.plan import file
 from sovctl.engine.site.site import Site
 from sovctl.engine.validation.presets import write_preset
@@ -61,13 +62,20 @@ def bare_capture(node: str) -> dict[str, object]:
         "hardware": '{"governors": [], "gpus": 8, "acs": [], "relaxed_ordering": [], "bridge_power": []}',
         "sshd": "## root 127.0.0.1\npubkeyauthentication yes\n",
         "sshd_unit": "Id=ssh.service\nLoadState=loaded\nActiveState=active\nStateChangeTimestamp=@1763700000\n",
+        "system": "running\n",
+        "firmware": "[]\n",
+        "started": "UserspaceTimestamp=@1763700000\n",
     }
     return {
         "node": node,
         "captured": "2026-11-21T10:00:00Z",
         "commands": {name: {"exit_code": 0, "stdout": text, "stderr": ""} for name, text in answers.items()},
         "files": {},
-        "texts": {"/etc/os-release": 'PRETTY_NAME="Ubuntu 24.04.3 LTS"\nID=ubuntu\nVERSION_ID="24.04"\n'},
+        "texts": {
+            "/etc/os-release": 'PRETTY_NAME="Ubuntu 24.04.3 LTS"\nID=ubuntu\nVERSION_ID="24.04"\n',
+            **dict.fromkeys(running.READ),
+            running.BOOT_ID: "663a30d8-26c3-4f15-a35f-cc95c37922be\n",
+        },
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from strategies import context
 
+from sovctl.cli.views.changes import phrase
 from sovctl.cli.views.plan import show_plan, summary
 from sovctl.cli.views.waves import show_waves
 from sovctl.engine.plan.file import Plan
@@ -143,3 +144,22 @@ def test_risk_and_reason_are_visible_at_100_columns() -> None:
     shown = _on_a_terminal(code, columns=100)
     assert "stops a pool; held" in shown
     assert "cuts connections; drop" in shown
+
+
+def test_a_reboot_and_an_outdated_daemon_are_phrases_with_their_causes() -> None:
+    boot = {"boot_id": "663a30d8-26c3-4f15-a35f-cc95c37922be", "causes": ["x"]}
+    reboot = Change(
+        "n1",
+        "reboot",
+        "node",
+        Verb.UPDATE,
+        boot,
+        {"boot_id": "(known after reboot)", "causes": []},
+        "x",
+        Risk.REBOOT,
+        1.0,
+    )
+    assert phrase(reboot) == "boot 663a30d8 -> (known after reboot)"
+    cause, after = {"runs_what_is_written": "its process is older than /a"}, {"runs_what_is_written": True}
+    daemon = Change("n1", "clock", "chrony", Verb.UPDATE, cause, after, "why", Risk.SERVICE, 0.1)
+    assert phrase(daemon) == "its process is older than /a -> runs current files"

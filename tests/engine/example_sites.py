@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from planned_nodes import empty, with_file
@@ -13,6 +14,7 @@ from strategies import EXAMPLES
 from sovctl.engine.apply.ansible import RoleVariables
 from sovctl.engine.apply.roles import roles_for
 from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.facts.running import REBOOT_REQUIRED
 from sovctl.engine.plan.build import changes
 from sovctl.engine.site.site import Site
 from sovctl.engine.validation.load import references
@@ -34,8 +36,9 @@ def example(preset: str, folder: Path) -> Site:
 
 
 def cluttered(node: str) -> NodeFacts:
-    """A node with nothing that is wanted, and with a pool, a gateway and a secret that are not."""
+    """A node with nothing that is wanted, with a pool, a gateway and a secret that are not, and a pending reboot."""
     facts = empty(node)
+    facts = replace(facts, texts={**facts.texts, REBOOT_REQUIRED: ""})
     for path in (
         "/etc/sovctl/pools/former.yaml",
         "/etc/systemd/system/sovctl-probe-former.timer",

@@ -15,6 +15,7 @@ import planned_host
 from node_edits import OTHER_SHA256, WRITTEN_S, Change, Handle, with_answer, with_file, with_text, with_unit
 from strategies import context, credential_sha256
 
+from sovctl.engine.facts import running
 from sovctl.engine.facts.node import InstalledPackage, NodeFacts
 from sovctl.engine.facts.operating_system import OperatingSystem, SecureBoot, Virtualization
 from sovctl.engine.plan.build import desired_on
@@ -34,12 +35,21 @@ DEBIAN_12 = OperatingSystem(
     secure_boot=SecureBoot.DISABLED,
     virtualization=Virtualization.METAL,
 )
+BOOTED_S = WRITTEN_S - 3600
+BOOT_ID = "663a30d8-26c3-4f15-a35f-cc95c37922be"
 
 
 def empty(node: str) -> NodeFacts:
     """A machine with nothing on it but a firewall program without rules."""
-    facts = NodeFacts(node, "2026-11-21T09:00:00Z", True, False, {}, {}, {}, {}, (), {}, system=DEBIAN_12)
-    return replace(facts, answers=planned_host.ANSWERS_OF_BARE_NODE)
+    texts = {**dict.fromkeys(running.READ), running.BOOT_ID: f"{BOOT_ID}\n"}
+    answers = {"started": answer(f"UserspaceTimestamp=@{BOOTED_S}\n"), "kernel": answer("6.1.0-30-amd64\n")}
+    answers |= {"system": answer("running\n"), "firmware": answer("[]\n"), **planned_host.ANSWERS_OF_BARE_NODE}
+    return NodeFacts(node, "2026-11-21T09:00:00Z", True, False, {}, {}, texts, {}, (), {}, answers, DEBIAN_12)
+
+
+def answer(stdout: str, exit_code: int = 0) -> dict[str, Any]:
+    """What a command of the probe printed."""
+    return {"exit_code": exit_code, "stdout": stdout, "stderr": ""}
 
 
 @cache
@@ -71,9 +81,8 @@ def _put_package(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
 
 
 def _put_tuning(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
-    state = dict(desired.state or {})
-    facts = with_file(facts, TUNING[desired.name], state.pop("file_sha256"))
-    return replace(facts, sysctls={**facts.sysctls, **state})
+    facts = with_file(facts, TUNING[desired.name], (desired.state or {})["file_sha256"])
+    return replace(facts, sysctls={**facts.sysctls, **desired.variables["settings"]})
 
 
 def _put_clock(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
@@ -161,8 +170,11 @@ __all__ = ["Handle", "empty", "planned", "with_file", "with_text", "with_unit"]
 _PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "repository": _put_repository,
     "package": _put_package,
-    "service": lambda facts, desired, _node: with_unit(facts, desired.name, **(desired.state or {})),
+    "service": lambda facts, desired, _node: with_unit(
+        facts, desired.name, **{key: (desired.state or {})[key] for key in ("active", "enabled")}
+    ),
     "tuning": _put_tuning,
+    "reboot": lambda facts, _desired, _node: facts,  # nothing is pending on a node that was just started
     "clock": _put_clock,
     "perimeter": _put_perimeter,
     "credential": _put_credential,
@@ -217,7 +229,8 @@ def _packages(desired: Desired) -> Iterator[Handle]:
 def _tuning(desired: Desired) -> Iterator[Handle]:
     for key in desired.state or {}:
         change = _file(TUNING[desired.name]) if key == "file_sha256" else _sysctl(key)
-        yield Handle("tuning", desired.name, key, change)
+        if key != "overridden_at_boot":  # tests/engine/plan/test_settings_at_boot.py
+            yield Handle("tuning", desired.name, key, change)
 
 
 def _sysctl(key: str) -> Change:
@@ -322,6 +335,7 @@ _HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "package": _packages,
     "service": _service,
     "tuning": _tuning,
+    "reboot": lambda _desired: iter(()),  # tests/engine/plan/test_reboots.py
     "clock": _clock,
     "perimeter": _perimeter,
     "credential": _credential,

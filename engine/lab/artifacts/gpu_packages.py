@@ -161,8 +161,12 @@ def _driver_family(upstream: str) -> list[StandIn]:
             "nvidia-kernel-open-dkms",
             version,
             "NVIDIA open kernel modules",
-            modules=("driver.py",),
-            programs={f"{HOME}/load-driver": ("driver", "main", "")},
+            modules=("driver.py", "modprobe.py"),
+            # This folder precedes that of the real modprobe in the search path of root.
+            programs={
+                f"{HOME}/load-driver": ("driver", "main", ""),
+                "usr/local/sbin/modprobe": ("modprobe", "main", "sys.argv[1:]"),
+            },
             files={f"{HOME}/module-version": f"{upstream}\n", f"{UNITS}/{DRIVER_UNIT}": _DRIVER_UNIT_TEXT},
             links={f"{UNITS}/multi-user.target.wants/{DRIVER_UNIT}": f"../{DRIVER_UNIT}"},
             after_install=f"systemctl restart {DRIVER_UNIT}",

@@ -121,10 +121,6 @@ FAULTS = (
         _of((*_GPU_CHECKS, *_LINKS_DOWN, "nvlink.fabric-ready"), "UNKNOWN"),
     ),
     Fault(
-        "driver-stays-loaded", FaultTarget.NODE, {"driver.swaps_while_loaded": False},
-        "after an upgrade nvidia-smi exits 18 until the node reboots", {},
-    ),
-    Fault(
         "ib-link-down", FaultTarget.ADAPTER, {"state": "1: DOWN", "phys_state": "2: Polling", "link_downed": 1},
         "sysfs and ibstat: port down; the fabric loses the adapter", {"ib.ports-active": "FAIL"},
     ),

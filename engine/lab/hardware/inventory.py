@@ -67,7 +67,7 @@ def facts(lab_name: str, node: LabNode) -> Facts:
         "simulated": "simulated hardware of a sovctl lab; no such device is present",
         "plate": plate,
         "faults": [],
-        "driver": {"loads": node.kind.has_gpus, "swaps_while_loaded": True},
+        "driver": {"loads": node.kind.has_gpus},
         "gpus": [],
         "nics": [],
         "nvswitches": [],

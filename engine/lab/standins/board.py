@@ -73,6 +73,11 @@ class Board:
         return len(words) == 2 and words[1] == self.loaded_version
 
     @property
+    def has_fabric_manager(self) -> bool:
+        """Whether a fabric manager of any version runs."""
+        return bool(self._daemon(FABRIC_MANAGER_FILE))
+
+    @property
     def is_persistent(self) -> bool:
         """Whether the persistence daemon runs."""
         return bool(self._daemon(PERSISTENCED_FILE))

@@ -1,8 +1,8 @@
 """Simulated loading and unloading of the kernel module.
 
-Loading creates /proc/driver/nvidia/version and records the loaded version. A loaded module of another version is
-replaced, as by a reboot. With the fact `swaps_while_loaded: false` it stays until the node reboots, and nvidia-smi
-reports the mismatch.
+Loading creates /proc/driver/nvidia/version and records the loaded version. As on a real node, the installation of a
+driver loads its module only if none is loaded. A loaded module of another version stays until the node reboots or the
+module is reloaded, and nvidia-smi reports the mismatch.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ def wanted_version(board: Board) -> str | None:
     driver = board.facts.get("driver", {})
     if not board.gpus or not driver.get("loads", False):
         return None
-    if board.loaded_version and not driver.get("swaps_while_loaded", True):
-        return board.loaded_version
-    return board.module_version
+    return board.loaded_version or board.module_version
 
 
 def version_text(version: str) -> str:
@@ -40,7 +38,7 @@ def main(root: Path = Path("/")) -> int:
     before, version = board.loaded_version, wanted_version(board)
     shown, record = root / PROC_FOLDER / "nvidia", root / LOADED_VERSION_FILE
     if version is None:
-        shutil.rmtree(shown, ignore_errors=True)
+        hide(root)
         record.unlink(missing_ok=True)
     else:
         if _make_writable(root / PROC_FOLDER):
@@ -51,6 +49,11 @@ def main(root: Path = Path("/")) -> int:
     if version is not None and before != version:
         _restart_daemons()
     return 0
+
+
+def hide(root: Path) -> None:
+    """Remove /proc/driver/nvidia, as the unloading of the module does."""
+    shutil.rmtree(root / PROC_FOLDER / "nvidia", ignore_errors=True)
 
 
 def _make_writable(folder: Path) -> bool:
@@ -70,7 +73,7 @@ def _make_writable(folder: Path) -> bool:
 
 
 def _restart_daemons() -> None:
-    """Restart the daemons that use the driver, as the reboot after a change of a real driver does."""
+    """Restart the daemons that use the driver, which have failed without a loaded module."""
     for unit in ("nvidia-persistenced.service", "nvidia-fabricmanager.service"):
         is_enabled = (
             subprocess.run(["systemctl", "--quiet", "is-enabled", unit], check=False, timeout=10).returncode == 0

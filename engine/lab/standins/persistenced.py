@@ -13,8 +13,12 @@ def main(arguments: list[str], version: str, root: Path = Path("/")) -> int:
     if "--version" in arguments:
         print(f"nvidia-persistenced:  version {version}")  # noqa: T201 - this is a program
         return 0
-    if Board(root).loaded_version is None:
+    loaded = Board(root).loaded_version
+    if loaded is None:
         daemon.log("Failed to query NVIDIA devices. Please ensure that the NVIDIA device files (/dev/nvidia*) exist")
+        return 1
+    if loaded != version:  # the resource manager rejects clients of another version
+        daemon.log(f"API mismatch: this client has the version {version}, but the kernel module has {loaded}")
         return 1
     daemon.log(f"Started, {SIMULATED}")
     return daemon.run(root / PERSISTENCED_FILE, version)

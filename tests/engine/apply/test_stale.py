@@ -33,19 +33,21 @@ def plan(*changes: Change) -> Plan:
 
 ONE = change("one", {"file": "old", "active": "inactive"}, {"file": "new", "active": "active"})
 MADE = change("made", None, {"fingerprint": CREATED_BY_APPLY, "mode": "0600"}, Verb.CREATE)
+AGAIN = change("again", {"runs": True}, {"runs": "after a restart"})
 GONE = change("gone", {"files": ["/a", "/b"]}, None, Verb.DELETE)
 
 # What nodes say now; whether `apply` goes on; whether `apply --resume` does.
 CASES: dict[str, tuple[list[Change], bool, bool]] = {
-    "nothing moved": ([ONE, MADE, GONE], True, True),
-    "another order": ([GONE, MADE, ONE], True, True),
+    "nothing moved": ([ONE, MADE, GONE, AGAIN], True, True),
+    "another order": ([AGAIN, GONE, MADE, ONE], True, True),
     "all is done": ([], False, True),
     "one is done": ([MADE, GONE], False, True),
     "one is half done": ([change("one", {"active": "inactive"}, {"active": "active"})], False, True),
     "one must start again": ([change("one", {"runs": False}, {"runs": True})], False, True),
-    "a new one": ([ONE, MADE, GONE, change("new", {"x": 1}, {"x": 2})], False, False),
+    "a new one": ([ONE, MADE, GONE, AGAIN, change("new", {"x": 1}, {"x": 2})], False, False),
+    "a planned restart is left": ([change("again", {"runs": False}, {"runs": True})], False, True),
     "another aim": ([change("one", {"file": "old"}, {"file": "newer"})], False, False),
-    "another beginning": ([change("one", {"file": "x", "active": "no"}, ONE.after), MADE, GONE], False, True),
+    "another beginning": ([change("one", {"file": "x", "active": "no"}, ONE.after), MADE, GONE, AGAIN], False, True),
     "made meanwhile": ([change("made", None, {"fingerprint": "fp-1", "mode": "0600"}, Verb.CREATE)], False, True),
     "less to remove": ([change("gone", {"files": ["/b"]}, None, Verb.DELETE)], False, True),
     "wanted again": ([change("gone", {"files": ["/b"]}, {"files": []})], False, False),
@@ -56,7 +58,7 @@ CASES: dict[str, tuple[list[Change], bool, bool]] = {
 def moved(current: list[Change], *, resume: bool) -> str:
     """What the refusal names; nothing when the plan holds."""
     try:
-        check_same(plan(ONE, MADE, GONE), current, resume=resume)
+        check_same(plan(ONE, MADE, GONE, AGAIN), current, resume=resume)
     except PlanStale as error:
         return error.message.partition(": ")[2]
     return ""

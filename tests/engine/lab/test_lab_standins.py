@@ -15,7 +15,17 @@ from typing import Any
 import pytest
 from lab_specimens import VERSION, Disk
 
-from sovctl.engine.lab.standins import board, dcgm, driver, nvidia_smi, present, smi_query
+from sovctl.engine.lab.standins import (
+    board,
+    dcgm,
+    driver,
+    fabricmanager,
+    modprobe,
+    nvidia_smi,
+    persistenced,
+    present,
+    smi_query,
+)
 
 NEWER = "580.173.02"
 
@@ -229,13 +239,31 @@ def test_unloading_hides_the_driver(disk: Disk, healthy: dict[str, Any]) -> None
     assert not (disk.root / "proc/driver/nvidia").exists()
 
 
-def test_a_module_that_stays_loaded_waits_for_the_reboot(disk: Disk, healthy: dict[str, Any]) -> None:
-    healthy["driver"]["swaps_while_loaded"] = False
-    disk.change(healthy)
+def test_a_loaded_module_stays_until_the_reboot(disk: Disk) -> None:
     disk.lay(board.MODULE_VERSION_FILE, NEWER)
     assert driver.wanted_version(disk.board) == VERSION
     (disk.root / board.LOADED_VERSION_FILE).unlink()  # what a reboot does to /run
     assert driver.wanted_version(disk.board) == NEWER
+
+
+def test_a_driver_in_use_is_not_unloaded_and_a_free_one_is_reloaded_in_the_installed_version(
+    disk: Disk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (disk.root / driver.PROC_FOLDER).mkdir(parents=True)
+    disk.lay(board.MODULE_VERSION_FILE, NEWER)
+    assert modprobe.main(["--remove", "nvidia_uvm", "nvidia"], disk.root) == 1
+    assert "Module nvidia is in use" in capsys.readouterr().err
+    assert disk.board.loaded_version == VERSION
+    (disk.root / "proc/77").rmdir()  # the daemons
+    assert modprobe.main(["--remove", "nvidia_uvm", "nvidia"], disk.root) == 0
+    assert disk.board.loaded_version is None
+    assert modprobe.main(["--all", "nvidia", "nvidia_uvm"], disk.root) == 0
+    assert disk.board.loaded_version == NEWER
+
+
+@pytest.mark.parametrize("module", [fabricmanager, persistenced], ids=lambda module: module.__name__.split(".")[-1])
+def test_a_daemon_of_another_version_than_the_loaded_module_does_not_start(disk: Disk, module: Any) -> None:
+    assert module.main([], NEWER, disk.root) == 1
 
 
 def _start(module: str, version: str, root: Path) -> subprocess.Popen[str]:
