@@ -26,6 +26,7 @@ from sovctl.engine.lab.standins import (
     present,
     smi_query,
 )
+from sovctl.engine.resources.host import gpu_modes
 
 NEWER = "580.173.02"
 
@@ -146,6 +147,14 @@ def test_persistence_follows_its_daemon(disk: Disk) -> None:
     assert log(disk).findtext("gpu/persistence_mode") == "Enabled"
     (disk.root / board.PERSISTENCED_FILE).unlink()
     assert log(disk).findtext("gpu/persistence_mode") == "Disabled"
+
+
+def test_the_plan_reads_persistence_and_mig_of_every_gpu(disk: Disk) -> None:
+    code, text = ask(disk, *gpu_modes.COMMAND[1:])
+    assert (code, len(text.splitlines())) == (0, 8)
+    assert gpu_modes.modes(text) == {"persistence": "Enabled", "mig": "Disabled"}
+    (disk.root / board.PERSISTENCED_FILE).unlink()
+    assert gpu_modes.modes(ask(disk, *gpu_modes.COMMAND[1:])[1])["persistence"] == "Disabled"
 
 
 @pytest.mark.parametrize(
