@@ -26,7 +26,18 @@ REMOVED = "(removed)"
 _KERNEL = "@kernel@"
 _OTHER_SYSTEM = 77
 """Exit code of a simulation for another operating system."""
-_OPTIONS = "-q --simulate --no-install-recommends --allow-downgrades --allow-change-held-packages"
+SIMULATION = r"""names=
+for spec in "$@"; do names="$names ${spec%%=*}"; done
+status='${db:Status-Status}:${Package}'
+installed=" $(dpkg-query -W -f "$status $status=\${Version} " $names 2>/dev/null) "
+missing=
+for spec in "$@"; do case "$installed" in *" installed:$spec "*) ;; *) missing=1 ;; esac; done
+[ -n "$missing" ] || exit 0
+exec apt-get -q --simulate --no-install-recommends --allow-downgrades --allow-change-held-packages \
+  -o Debug::NoLocking=true install "$@"
+"""
+"""Shell script with packages as arguments, `name` or `name=version`. apt, which needs a second of processor time, runs
+only if a package is not installed or has another version."""
 
 
 def command_name(system: SupportedSystem) -> str:
@@ -102,7 +113,7 @@ def _script(
             f"set -- {_words([*specs[True], *libraries])}",
             "fi",
             f'systemd-detect-virt -cq || set -- "$@" {_words(kernel_packages)}',
-            f'exec apt-get {_OPTIONS} -o Debug::NoLocking=true install "$@"',
+            SIMULATION,
         ]
     )
 

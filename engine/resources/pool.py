@@ -37,8 +37,9 @@ LAUNCHER = "/usr/local/lib/sovctl/serve"
 PROCESSES = "pool_processes"
 """Name of the command that observes the servers' processes."""
 PROBE_TEMPLATES = ("probe.json.j2", "probe.service.j2", "probe.timer.j2")
-DPKG_LISTS = "/var/lib/dpkg/info/nvidia-driver-cuda"
-"""Prefix of the driver's `<package>.list` files. dpkg writes them when it unpacks, so a pool must start after that."""
+DPKG_LISTS = ("/var/lib/dpkg/info/nvidia-driver-cuda", "/var/lib/dpkg/info/nvidia-utils-")
+"""Prefixes of the driver's `<package>.list` files on Debian and on Ubuntu. dpkg writes them when it unpacks, so a pool
+must start after that."""
 START_TIMEOUT_S = 900
 
 
@@ -232,7 +233,7 @@ def _query(context: Context, node: Node) -> Query:
             PROBE,
             LAUNCHER,
             FORMER_PROBE_PROGRAM,
-            f"{DPKG_LISTS}*.list",
+            *(f"{prefix}*.list" for prefix in DPKG_LISTS),
             stamp(ENGINE),
             f"{TLS}/*",
             *(_verified(name) for each in replicas for name in weights(context.pool(each.pool))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -71,3 +72,18 @@ def test_a_node_simulates_only_for_its_own_system(tmp_path: Path) -> None:
         if "ID=ubuntu" in text.splitlines():
             continue
         assert subprocess.run(commands[name], capture_output=True, check=False, cwd=tmp_path).returncode == 77
+
+
+def simulate(*packages: str) -> subprocess.CompletedProcess[str]:
+    command = ["sh", "-c", dependencies.SIMULATION, "sh", *packages]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(shutil.which("dpkg-query") is None, reason="no dpkg on this machine")
+def test_installed_packages_are_not_simulated_and_another_version_is() -> None:
+    query = ["dpkg-query", "-W", "-f", "${Version}", "bash"]
+    version = subprocess.run(query, capture_output=True, text=True, check=True).stdout
+    done = simulate("bash", f"bash={version}", "dpkg")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert simulate("bash", "bash=0.0-none").returncode == 100
+    assert simulate("bash", "sovctl-no-such-package").returncode == 100
