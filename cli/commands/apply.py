@@ -31,9 +31,10 @@ def apply(
     as_json: bool = typer.Option(False, "--json", help="Print the result as one JSON document."),
 ) -> None:
     """Apply the saved plan in waves. Fails if the site changed after it was made."""
-    from sovctl.engine.apply.consent import check_consent
+    from sovctl.engine.apply.availability.consent import check_consent
     from sovctl.engine.apply.progress import Progress
     from sovctl.engine.apply.run import apply as apply_plan
+    from sovctl.engine.checks.runner.gate import CheckGate
     from sovctl.engine.site.site import Site
     from sovctl.support.errors import InputError
 
@@ -69,6 +70,7 @@ def apply(
         resume=resume,
         allow_downtime=allow_downtime,
         break_lock=break_lock,
+        gate=CheckGate(opened),
         report=report,
     )
     if as_json:

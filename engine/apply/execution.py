@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
+from sovctl.support.errors import NodeUnreachable
+
 from ..facts.node import NodeFacts
 from ..resources.context import Context
 from ..site.site import Site
@@ -25,7 +27,7 @@ class Executor(Protocol):
         """
 
     def observe(self, nodes: Collection[str]) -> dict[str, NodeFacts]:
-        """Return new facts of nodes, by name."""
+        """Return new facts of nodes, by name; nodes without an answer are absent."""
 
 
 class AnsibleExecutor:
@@ -69,4 +71,8 @@ class AnsibleExecutor:
 
     def observe(self, nodes: Collection[str]) -> dict[str, NodeFacts]:
         """Gather new facts of nodes."""
-        return self._site.observe(self._context, nodes, report=lambda _: None)
+        try:
+            found, _ = self._site.observe_reachable(self._context, nodes, report=lambda _: None)
+        except NodeUnreachable:
+            return {}
+        return found

@@ -6,18 +6,22 @@ from collections.abc import Collection, Mapping
 
 from ..facts.node import NodeFacts
 from ..plan.build import changes
-from ..plan.scope import EVERYTHING, Scope
+from ..plan.scope import EVERYTHING, Scope, with_replicas
 from ..resources.context import Context
 from ..resources.resource import Change
 
 
 def remaining(
-    context: Context, facts: Mapping[str, NodeFacts], *, nodes: Collection[str], scope: Scope = EVERYTHING
+    context: Context, facts: Mapping[str, NodeFacts], nodes: Collection[str], scope: Scope = EVERYTHING
 ) -> list[Change]:
     """Return the remaining changes of nodes; empty if they match site.yaml.
 
+    Only these nodes, and those that share a replica with them, are compared.
+
     Args:
-        scope: of the plan.
         facts: of all nodes of the plan; those of `nodes` from after the change.
+        scope: of the plan.
     """
-    return [change for change in changes(context, facts, scope=scope) if change.node in nodes]
+    compared = {*nodes, *with_replicas(context, nodes)}
+    needed = {name: each for name, each in facts.items() if name in compared}
+    return [change for change in changes(context, needed, scope=scope) if change.node in nodes]

@@ -1,7 +1,9 @@
 """Applies a plan wave by wave.
 
 - The changes are computed again from new facts; they must equal those of the plan.
-- A wave is complete if a new observation of its nodes shows no difference. The result of Ansible is not sufficient.
+- A wave is complete if a new observation of its nodes shows no difference, and their checks pass. The result of
+  Ansible is not sufficient.
+- Replicas are drained on the gateways before their change. Floors and the failure budget hold over all waves.
 - Each step is in the journal before it starts. The ledger protects the journal at start, waves and end.
 """
 
@@ -20,9 +22,13 @@ from sovctl.support.errors import PlanStale, SovctlError
 from ..facts.running import BOOT_ID
 from ..plan import code_wheel
 from ..plan.build import changes
+from ..plan.serving import Serving
 from ..plan.support import check_no_refusals, refusals
 from ..site.site import Site
-from .consent import check_consent
+from .availability.consent import check_consent
+from .availability.drain import GatewayDrainer
+from .availability.gate import Gate
+from .availability.rollout import Rollout
 from .execution import AnsibleExecutor
 from .journal import Journal, newest, newest_line
 from .node_lock.locks import NodeLocks
@@ -40,6 +46,7 @@ def apply(
     resume: bool = False,
     allow_downtime: Collection[str] = (),
     break_lock: bool = False,
+    gate: Gate,
     report: Report,
     note: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
@@ -47,9 +54,10 @@ def apply(
 
     Args:
         shown_sha256: digest of the plan that the operator confirmed; a different saved plan is rejected.
-        allow_downtime: services that may go below their floor, see `consent`.
+        allow_downtime: services that may go below their floor, see `availability.consent`.
         resume: continue an incomplete run with the changes that remain.
         break_lock: replace the locks of other controllers on nodes.
+        gate: runs checks between waves.
         report: called with progress.
         note: called with progress of the first observation.
 
@@ -110,10 +118,12 @@ def apply(
             )
             follow = Follower(journal, report)
             executor = AnsibleExecutor(site, context, facts, wheel=str(wheel), lock=lock, locks=locks, follow=follow)
-            runner = WaveRunner(context, current, facts, plan.scope, executor, journal, report)
+            serving = Serving(context)
+            rollout = Rollout(serving, serving.now(facts), allow_downtime, site.spec.rollout.max_failed_nodes)
+            drainer = GatewayDrainer(site, context, run_id=run_id)
+            runner = WaveRunner(context, current, facts, plan.scope, rollout, executor, drainer, gate, journal, report)
             try:
-                for wave in plan.waves:
-                    runner.run(wave)
+                runner.run_all(plan.waves)
             except SovctlError as error:
                 with contextlib.suppress(SovctlError):  # such as a full disk, which may be the first error too
                     journal.write("failed", message=error.message)

@@ -31,6 +31,11 @@ class Server:
     service: str
     name: str
 
+    @property
+    def is_gateway(self) -> bool:
+        """Whether the server is a gateway."""
+        return self.service == GATEWAYS
+
 
 @dataclass(frozen=True)
 class Capacity:
@@ -123,9 +128,7 @@ class Serving:
             elif change.kind == gateway.RESOURCE_TYPE.name:
                 if change.verb is not Verb.CREATE:
                     found.update(each for each in here if each.service == GATEWAYS)
-            elif change.kind not in _RESTARTS_ARE_CHANGES and (
-                change.risk in (Risk.WORKLOAD, Risk.CONNECTION, Risk.REBOOT) or change.kind == "service"
-            ):
+            elif change.kind not in _RESTARTS_ARE_CHANGES and _cuts(change):
                 found.update(here)
         return frozenset(found)
 
@@ -147,3 +150,10 @@ class Serving:
 
 def _replica(replica: Replica) -> Server:
     return Server(replica.pool, pool.instance(replica))
+
+
+def _cuts(change: Change) -> bool:
+    """Return whether a change of a resource that several servers use interrupts them."""
+    if change.risk in (Risk.WORKLOAD, Risk.CONNECTION, Risk.REBOOT):
+        return True
+    return change.kind == "service" and change.verb is not Verb.CREATE

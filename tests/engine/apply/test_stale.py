@@ -14,6 +14,7 @@ from planned_nodes import empty
 from sovctl.engine.apply.journal import Journal
 from sovctl.engine.apply.run import apply
 from sovctl.engine.apply.stale import check_bindings, check_same
+from sovctl.engine.checks.runner.gate import CheckGate
 from sovctl.engine.plan import file
 from sovctl.engine.plan.file import Plan
 from sovctl.engine.resources.resource import CREATED_BY_APPLY, Change, Risk, Verb
@@ -131,7 +132,7 @@ def test_only_the_plan_that_was_shown_is_carried_out(site: Site) -> None:
     shown = made(site)
     file.write(replace(shown, created="2026-11-21T09:00:00Z"), site.state.plan_file, site.plan_key())
     with pytest.raises(PlanStale, match="a new plan was saved since"):
-        apply(site, shown_sha256=shown.sha256, report=lambda _: None)
+        apply(site, shown_sha256=shown.sha256, gate=CheckGate(site), report=lambda _: None)
     assert not site.state.journal.exists()
 
 

@@ -6,9 +6,9 @@ from collections.abc import Collection
 
 from sovctl.support.errors import InputError
 
-from ..plan.file import Plan
-from ..plan.serving import GATEWAYS
-from ..plan.waves import downtime
+from ...plan.file import Plan
+from ...plan.serving import GATEWAYS
+from ...plan.waves import downtime
 
 
 def check_consent(plan: Plan, allowed: Collection[str]) -> None:

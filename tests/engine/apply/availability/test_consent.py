@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sovctl.engine.apply.consent import check_consent
+from sovctl.engine.apply.availability.consent import check_consent
 from sovctl.engine.plan.file import Plan
 from sovctl.engine.plan.serving import Capacity
 from sovctl.engine.plan.waves import Wave

@@ -1,0 +1,141 @@
+"""Drains servers of pools on all gateways before a wave, and gives them traffic again after its proof.
+
+- A gateway node runs `sovctl gateway servers`; it confirms that each worker sends the servers no new request.
+- A gateway itself needs no drain: when it stops, it announces that in `/readyz` and finishes its requests.
+- The reason of a drain begins with `REASON`. Servers with other reasons stay as their operator left them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sovctl.support.errors import ExitCode
+
+from ...plan.serving import Server
+from ...resources.context import GATEWAY_USER, Context
+from ...resources.gateway.service import CONFIG
+from ...resources.pool import instance
+from ...site.site import Site
+from ..outcome import ApplyFailed
+from .remote import Answer, run_on
+
+REASON = "sovctl apply"
+_GATEWAY = "/opt/sovctl/gateway/bin/python"
+_CONFIRM_S = 30.0
+
+
+@dataclass(frozen=True)
+class Drained:
+    """Result of a drain.
+
+    Args:
+        servers: that receive no new requests on any gateway.
+        running: requests that were still running at the timeout, by server; empty if all finished.
+        unable: gateways that cannot drain, because an earlier version of sovctl runs there.
+    """
+
+    servers: frozenset[Server]
+    running: Mapping[Server, int]
+    unable: tuple[str, ...] = ()
+
+
+class Drainer(Protocol):
+    """The I/O of a drain; a simulation of many nodes implements it too."""
+
+    def drain(self, servers: Collection[Server], *, gateways: Collection[str]) -> Drained:
+        """Drain replicas on gateways.
+
+        Args:
+            servers: replicas; gateways among them are ignored.
+            gateways: nodes whose gateway serves.
+
+        Raises:
+            ApplyFailed: a gateway did not confirm.
+        """
+
+    def undrain(self, servers: Collection[Server], *, gateways: Collection[str]) -> None:
+        """Give replicas traffic again.
+
+        Raises:
+            ApplyFailed: a gateway did not confirm.
+        """
+
+    def drained(self, *, gateways: Collection[str]) -> frozenset[Server]:
+        """Return the replicas that an apply drained and did not give back."""
+
+
+class GatewayDrainer:
+    """Drains through the gateway nodes of a site.
+
+    Args:
+        run_id: of the apply, shown by `sovctl gateway servers list`.
+    """
+
+    def __init__(self, site: Site, context: Context, *, run_id: str) -> None:
+        self._site, self._reason = site, f"{REASON} {run_id}"
+        self._timeout_s = site.spec.rollout.drain_timeout_s
+        self._urls = {
+            Server(each.pool, instance(each)): f"https://{context.spec.node(each.head).address}:{each.port}/v1"
+            for each in context.replicas
+        }
+
+    def drain(self, servers: Collection[Server], *, gateways: Collection[str]) -> Drained:
+        """Drain replicas, all in one command on each gateway."""
+        wanted = [server for server in sorted(servers) if not server.is_gateway]
+        if not wanted or not gateways:
+            return Drained(frozenset(wanted), {})
+        options = ["--reason", self._reason, "--timeout-s", str(self._timeout_s)]
+        answers = self._run("drain", options, wanted, gateways, timeout_s=self._timeout_s + _CONFIRM_S)
+        running: dict[Server, int] = {}
+        for answer in answers.values():
+            rows = {row["url"]: row.get("running") for row in _rows(answer)}
+            for server in wanted:
+                if count := rows.get(self._urls[server]):
+                    running[server] = max(running.get(server, 0), int(count))
+        unable = tuple(node for node, answer in answers.items() if answer.code == ExitCode.BAD_INPUT)
+        return Drained(frozenset(wanted), running, unable)
+
+    def undrain(self, servers: Collection[Server], *, gateways: Collection[str]) -> None:
+        """Give replicas traffic again, in one command on each gateway."""
+        wanted = [server for server in sorted(servers) if not server.is_gateway]
+        if wanted and gateways:
+            self._run("undrain", [], wanted, gateways, timeout_s=_CONFIRM_S)
+
+    def drained(self, *, gateways: Collection[str]) -> frozenset[Server]:
+        """Return the replicas that an apply drained on at least one gateway."""
+        answers = self._run("list", [], [], gateways, timeout_s=_CONFIRM_S)
+        reasons = [(row["url"], row.get("drained")) for answer in answers.values() for row in _rows(answer)]
+        found = {url for url, reason in reasons if reason and str(reason).startswith(REASON)}
+        return frozenset(server for server, url in self._urls.items() if url in found)
+
+    def _run(
+        self,
+        subcommand: str,
+        options: Sequence[str],
+        servers: Iterable[Server],
+        gateways: Collection[str],
+        *,
+        timeout_s: float,
+    ) -> dict[str, Answer]:
+        """Return the answers by gateway node. A gateway that does not know the command or a server sends it nothing."""
+        command = [_GATEWAY, "-m", "sovctl.gateway", "servers", subcommand, "--config", CONFIG, "--json", *options]
+        argv = ["runuser", f"--user={GATEWAY_USER}", "--", *command, *(self._urls[server] for server in servers)]
+        answers = run_on(self._site.spec, self._site.folder, gateways, argv, timeout_s=timeout_s)
+        for node, answer in answers.items():
+            if answer.code not in (ExitCode.OK, ExitCode.BAD_INPUT):
+                reason = answer.error.splitlines()[0] if answer.error else f"exit code {answer.code}"
+                raise ApplyFailed(
+                    f"{node}: the gateway did not confirm `servers {subcommand}`: {reason}",
+                    hint="no node of this wave was changed; see journalctl --unit sovctl-gateway on the node",
+                )
+        return answers
+
+
+def _rows(answer: Answer) -> list[dict[str, Any]]:
+    try:
+        return list(json.loads(answer.output)) if answer.code == ExitCode.OK else []
+    except ValueError:
+        return []

@@ -1,0 +1,91 @@
+"""State of an apply across its waves: servers that serve, failed and deferred nodes, the failure budget. Pure.
+
+- A server on a failed node does not serve.
+- A node is deferred if its change would take a service below its floor, because other nodes failed before.
+- With more failed nodes than `rollout.max_failed_nodes`, no further wave begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...facts.node import NodeFacts
+from ...plan.serving import Server, Serving
+from ...resources.resource import Change
+from ..ansible import Failure
+
+ALL_NODES = "all"
+"""Node of a failure that concerns the whole run, such as a failed start of Ansible."""
+
+
+@dataclass
+class Rollout:
+    """State of one apply.
+
+    Args:
+        site: servers of the site.
+        serving: servers that serve now.
+        allowed: services that may go below their floor.
+        max_failed_nodes: failure budget over all waves.
+    """
+
+    site: Serving
+    serving: frozenset[Server]
+    allowed: Collection[str]
+    max_failed_nodes: int
+    failed: dict[str, str] = field(default_factory=dict)
+    """Reason by failed node."""
+    deferred: dict[str, str] = field(default_factory=dict)
+    """Reason by node whose change did not begin."""
+    proven: set[str] = field(default_factory=set)
+
+    @property
+    def is_over_budget(self) -> bool:
+        """Whether more nodes failed than the site tolerates."""
+        return len(self.failed) > self.max_failed_nodes
+
+    @property
+    def gateways(self) -> list[str]:
+        """Nodes whose gateway serves, in the order of site.yaml."""
+        return [server.name for server in self.site.nodes if server in self.serving and server.is_gateway]
+
+    def permit(self, changes: Mapping[str, Sequence[Change]]) -> tuple[dict[str, Sequence[Change]], frozenset[Server]]:
+        """Return the changes of a wave that keep every floor, by node, and the serving servers that they interrupt.
+
+        Nodes of one replica are permitted or deferred together.
+
+        Args:
+            changes: of the wave, by node.
+        """
+        permitted = dict(changes)
+        while True:
+            own = [change for each in permitted.values() for change in each]
+            taken = self.site.interrupted(own) & self.serving
+            broken = {
+                each.service: each
+                for each in self.site.capacities(self.serving, taken)
+                if not each.is_kept and each.service not in self.allowed
+            }
+            if not broken:
+                return permitted, taken
+            last = max(server for server in taken if server.service in broken)
+            for node in self.site.nodes[last]:
+                if permitted.pop(node, None) is not None:
+                    self.deferred[node] = f"{broken[last.service]}, because {self._lost()}"
+
+    def fail(self, failures: Iterable[Failure]) -> None:
+        """Record failed nodes; the first reason of a node counts."""
+        for each in failures:
+            self.failed.setdefault(
+                each.node, f"role {each.role or '-'}, task {each.task!r}: {each.message or 'failed'}"
+            )
+
+    def observed(self, facts: Mapping[str, NodeFacts]) -> None:
+        """Replace the serving servers after an observation of all nodes. Servers of failed nodes do not serve."""
+        self.serving = frozenset(
+            server for server in self.site.now(facts) if self.failed.keys().isdisjoint(self.site.nodes[server])
+        )
+
+    def _lost(self) -> str:
+        return f"{', '.join(list(self.failed)[:3])} failed" if self.failed else "a server stopped after the plan"

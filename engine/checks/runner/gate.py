@@ -1,0 +1,80 @@
+"""Health gate of `sovctl apply`: runs checks of the changed nodes between waves. FAIL and UNKNOWN block.
+
+The resource types that changed on a node determine its checks (`CHECKS_OF`). A reboot, or another type that is not in
+the table, requires all of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
+
+from ...site.site import Site
+from .build_context import build_context
+from .run import run
+from .targets import choose, targets_of
+
+_POOL = ("pool.flags-as-planned", "pool.probe-answers", "pool.tls-client-certificate-required")
+_GATEWAY = ("gateway.answers", "gateway.rejects-without-key")
+_GPU = ("gpu.*", "nvlink.*")
+_PERIMETER = ("access.*", "perimeter.default-drop")
+
+CHECKS_OF: Mapping[str, tuple[str, ...]] = {
+    "repository": ("software.sources-only-mirror",),
+    "package": ("software.*", *_GPU),
+    "service": _GPU,
+    "tuning": (),
+    "clock": (),
+    "perimeter": _PERIMETER,
+    "credential": (*_POOL, *_GATEWAY),
+    "environment": (*_POOL, *_GATEWAY),
+    "model": _POOL,
+    "pool": _POOL,
+    "gateway": _GATEWAY,
+}
+"""Patterns of checks by resource type. Their probes are read-only and end within seconds. Clocks are not
+checked, because chrony needs minutes after its start."""
+ALL = ("software.*", *_GPU, *_PERIMETER, *_POOL, *_GATEWAY)
+ATTEMPTS = 3
+PAUSE_S = 5.0
+"""Between two attempts, seconds: services and counters need a moment after a restart (guess, 2026-11)."""
+
+
+class CheckGate:
+    """Runs the checks over ssh. A verdict that blocks is measured again, up to `ATTEMPTS` times."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def problems(self, kinds: Mapping[str, Collection[str]]) -> dict[str, str]:
+        """Return the blocking verdicts by node, with check and reason."""
+        patterns = patterns_for(kind for of_node in kinds.values() for kind in of_node)
+        blocking: dict[str, str] = {}
+        left = list(kinds) if patterns else []
+        for attempt in range(ATTEMPTS):
+            if not left:
+                break
+            if attempt:
+                time.sleep(PAUSE_S)
+            blocking = self._measure(left, patterns)
+            left = [node for node in left if node in blocking]
+        return blocking
+
+    def _measure(self, nodes: Collection[str], patterns: Collection[str]) -> dict[str, str]:
+        today = datetime.now(UTC).date()
+        if not choose(targets_of(build_context(self._site, today=today)), nodes=nodes, checks=patterns):
+            return {}
+        found = run(self._site, today=today, nodes=nodes, checks=patterns)
+        if found.interrupted:
+            raise KeyboardInterrupt
+        blocking: dict[str, list[str]] = {}
+        for target, result in zip(found.targets, found.results, strict=True):
+            if result.verdict.blocks:
+                blocking.setdefault(target.node, []).append(f"{target.check.id} {result.verdict}: {result.reason}")
+        return {node: "; ".join(reasons[:3]) for node, reasons in blocking.items()}
+
+
+def patterns_for(kinds: Iterable[str]) -> tuple[str, ...]:
+    """Return the patterns of the checks after changes of these resource types, each once; empty if none is required."""
+    return tuple(dict.fromkeys(pattern for kind in kinds for pattern in CHECKS_OF.get(kind, ALL)))

@@ -1,0 +1,176 @@
+"""Waves of an apply: drained before, proven and checked after, budget and floor kept, servers given back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from planned_nodes import planned
+from strategies import context
+
+from sovctl.engine.apply.ansible import Failure
+from sovctl.engine.apply.availability.drain import Drained
+from sovctl.engine.apply.availability.rollout import Rollout
+from sovctl.engine.apply.journal import Journal, read
+from sovctl.engine.apply.outcome import ApplyFailed
+from sovctl.engine.apply.progress import Progress
+from sovctl.engine.apply.wave import WaveRunner
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.plan.build import changes
+from sovctl.engine.plan.serving import Server, Serving
+from sovctl.engine.plan.waves import waves
+from sovctl.engine.resources.context import Context
+
+PRESET = "closed-perimeter"
+
+
+def fabric_restart_due(site: Context) -> dict[str, NodeFacts]:
+    """Facts of a site on which every replica runs an old unit file."""
+    facts, handles = planned(PRESET)
+    made = dict(facts)
+    for node, handle in handles:
+        if handle.kind in ("pool", "gateway") and handle.key == "unit_sha256":
+            made[node] = handle.change(made[node])
+    return made
+
+
+@dataclass
+class Nodes:
+    """Executor, drainer and gate over facts in memory; every call is one line in `log`."""
+
+    facts: dict[str, NodeFacts]
+    broken: dict[str, str] = field(default_factory=dict)
+    """Node to what fails there: `task`, `difference`, `check`, `silence`."""
+    log: list[str] = field(default_factory=list)
+    left_drained: frozenset[Server] = frozenset()
+
+    def change(self, ids: Mapping[str, Collection[str]]) -> list[Failure]:
+        self.log.append(f"change {'+'.join(ids)}")
+        wanted, _ = planned(PRESET)
+        for node in ids:
+            if self.broken.get(node) not in ("task", "difference"):
+                self.facts[node] = wanted[node]
+        return [Failure(node, "pool", "restart", "exit 1") for node in ids if self.broken.get(node) == "task"]
+
+    def observe(self, nodes: Collection[str]) -> dict[str, NodeFacts]:
+        return {node: self.facts[node] for node in nodes if self.broken.get(node) != "silence"}
+
+    def problems(self, kinds: Mapping[str, Collection[str]]) -> dict[str, str]:
+        self.log.append(f"check {'+'.join(kinds)}")
+        return {node: "gpu.count UNKNOWN: no answer" for node in kinds if self.broken.get(node) == "check"}
+
+    def drain(self, servers: Collection[Server], *, gateways: Collection[str]) -> Drained:
+        self.log.append(f"drain {'+'.join(sorted(each.name for each in servers))} on {'+'.join(gateways)}")
+        return Drained(frozenset(servers), {})
+
+    def undrain(self, servers: Collection[Server], *, gateways: Collection[str]) -> None:
+        self.log.append(f"undrain {'+'.join(sorted(each.name for each in servers))}")
+
+    def drained(self, *, gateways: Collection[str]) -> frozenset[Server]:
+        return self.left_drained
+
+
+@dataclass
+class Run:
+    nodes: Nodes
+    runner: WaveRunner
+    journal: Path
+    shown: list[Progress]
+
+    def go(self) -> None:
+        made = waves(self.runner.context, self.runner.changes, self.runner.rollout.serving)
+        with self.runner.journal:
+            self.runner.run_all(made)
+
+    def events(self) -> list[str]:
+        return [event["event"] for event in read(self.journal)]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[..., Run]:
+    def make(budget: int = 0, left: frozenset[Server] = frozenset(), **broken: str) -> Run:
+        site = context(PRESET)
+        facts = fabric_restart_due(site)
+        serving = Serving(site)
+        nodes = Nodes(dict(facts), {name.replace("_", "-"): what for name, what in broken.items()}, left_drained=left)
+        journal, shown = Journal(tmp_path, "run", "ab" * 32), []
+        rollout = Rollout(serving, serving.now(facts), (), budget)
+        runner = WaveRunner(
+            site, changes(site, facts), dict(facts), rollout, nodes, nodes, nodes, journal, shown.append
+        )
+        return Run(nodes, runner, journal.path, shown)
+
+    return make
+
+
+def test_replicas_are_drained_on_all_gateways_and_given_back_after_proof_and_checks(start: Callable[..., Run]) -> None:
+    run = start()
+    run.go()
+    assert run.nodes.log[:8] == [
+        "drain reasoning on gw-1+gw-2",
+        "change hgx-1",
+        "check hgx-1",
+        "undrain reasoning",
+        "drain embeddings+fast+general+reasoning.1 on gw-1+gw-2",
+        "change hgx-2+hgx-3",
+        "check hgx-2+hgx-3",
+        "undrain embeddings+fast+general+reasoning.1",
+    ]
+    assert run.nodes.log[-4:] == ["change gw-1", "check gw-1", "change gw-2", "check gw-2"]
+    assert run.events()[:5] == ["drain-started", "drained", "wave-started", "wave-proven", "undrained"]
+
+
+@pytest.mark.parametrize(
+    ("what", "reason"),
+    [
+        ("task", "role pool, task 'restart': exit 1"),
+        ("difference", "differences remain"),
+        ("check", "gpu.count UNKNOWN"),
+        ("silence", "no answer after the change"),
+    ],
+)
+def test_a_failed_node_stops_the_waves_after_it_and_its_servers_stay_drained(
+    start: Callable[..., Run], what: str, reason: str
+) -> None:
+    run = start(hgx_1=what)
+    with pytest.raises(ApplyFailed, match=reason) as caught:
+        run.go()
+    assert caught.value.message.startswith("hgx-1: ")
+    assert "change hgx-2+hgx-3" not in run.nodes.log
+    assert not [line for line in run.nodes.log if line.startswith("undrain")]
+
+
+def test_within_the_budget_the_other_nodes_are_done_and_the_floor_still_holds(start: Callable[..., Run]) -> None:
+    run = start(budget=1, hgx_3="task")
+    with pytest.raises(ApplyFailed) as caught:
+        run.go()
+    assert "1 nodes failed, rollout.max_failed_nodes is 1: hgx-3: role pool" in caught.value.message
+    assert "1 nodes were not changed: hgx-4: " in caught.value.message
+    assert "because hgx-3 failed" in caught.value.message
+    assert "undrain reasoning.1" in run.nodes.log, "the other nodes of the wave are completed"
+    assert "change hgx-4" not in run.nodes.log, "general has no other replica left"
+    assert run.nodes.log[-1] == "check gw-2"
+    assert {"node-failed", "node-deferred"} <= set(run.events())
+
+
+def test_servers_that_an_interrupted_apply_left_drained_are_given_back_if_nothing_is_left_to_change(
+    start: Callable[..., Run],
+) -> None:
+    left = frozenset({Server("reasoning", "reasoning")})
+    run = start(left=left)
+    run.runner.changes = [change for change in run.runner.changes if change.node != "hgx-1"]
+    run.go()
+    assert run.nodes.log[0] == "undrain reasoning"
+    waiting = start(left=left)
+    waiting.go()
+    assert waiting.nodes.log[0].startswith("drain reasoning on")
+
+
+def test_a_replica_that_failed_before_gets_traffic_after_its_repair(start: Callable[..., Run]) -> None:
+    down = Server("reasoning", "reasoning")
+    run = start(left=frozenset({down}))
+    run.runner.rollout.serving -= {down}
+    run.go()
+    assert run.nodes.log[:3] == ["change hgx-1", "check hgx-1", "undrain reasoning"]
