@@ -64,18 +64,22 @@ NODES = (
     LabNode("n2", "10.77.0.12", NodeKind.GPU),
     LabNode("s1", "10.77.0.21", NodeKind.SERVICE),
 )
+"""Nodes of the preset `lab`."""
+DEFAULT_PRESET = "lab"
+PRESETS = {DEFAULT_PRESET: NODES, "ha": (*NODES, LabNode("s2", "10.77.0.22", NodeKind.SERVICE))}
+"""Nodes by preset: name of a site in `templates/presets/`."""
 
 
 def node_named(name: str) -> LabNode:
-    """Return the lab node with a name.
+    """Return the lab node with a name, of any preset.
 
     Raises:
         InputError: no node has this name.
     """
-    for node in NODES:
-        if node.name == name:
-            return node
-    raise InputError(f"expected one of {', '.join(node.name for node in NODES)}, got {name!r}", where="NODE")
+    known = {node.name: node for nodes in PRESETS.values() for node in nodes}
+    if name in known:
+        return known[name]
+    raise InputError(f"expected one of {', '.join(known)}, got {name!r}", where="NODE")
 
 
 def cache_folder() -> Path:
@@ -109,6 +113,25 @@ class Lab:
     def lock_file(self) -> Path:
         """Lock of `up` and `down`; outside the state folder, because `down` removes that."""
         return _STATE / f".{self.name}.lock"
+
+    @property
+    def preset_file(self) -> Path:
+        """File with the preset of the lab; outside the state folder, because a build begins with an empty one."""
+        return _STATE / f".{self.name}.preset"
+
+    @property
+    def preset(self) -> str:
+        """Preset of the lab, which `up` chooses."""
+        try:
+            chosen = self.preset_file.read_text().strip()
+        except OSError:
+            return DEFAULT_PRESET
+        return chosen if chosen in PRESETS else DEFAULT_PRESET
+
+    @property
+    def nodes(self) -> tuple[LabNode, ...]:
+        """Nodes of the lab's preset."""
+        return PRESETS[self.preset]
 
     @property
     def record_file(self) -> Path:
@@ -189,5 +212,5 @@ class Lab:
             self.namespace,
             self.router_namespace,
             self.cloud_namespace,
-            *(self.machine(node) for node in NODES),
+            *(self.machine(node) for node in self.nodes),
         )

@@ -22,6 +22,7 @@ from typing import Any
 from ..resources import pool
 from ..resources.context import Context
 from ..resources.resource import Change, Verb
+from .durations import Duration, Durations
 from .serving import GATEWAYS, Capacity, Server, Serving
 
 FIRST_SHARE = 0.10
@@ -40,7 +41,7 @@ class Wave:
 
     Args:
         nodes: in the order of site.yaml within each replica.
-        minutes: estimated duration, of the slowest node.
+        minutes: estimated duration, see `durations`.
         capacity: services that lose servers during the wave.
     """
 
@@ -89,7 +90,8 @@ class _Group:
     """Serving gateways on its nodes, interrupted or not."""
     replicas: int
     kinds: int
-    minutes: float
+    durations: tuple[Duration, ...]
+    """One for each node."""
 
     @property
     def lost(self) -> Counter[str]:
@@ -103,18 +105,18 @@ def waves(context: Context, changes: Iterable[Change], serving: Collection[Serve
     Args:
         serving: servers that serve now, see `Serving.now`.
     """
-    site, serving = Serving(context), frozenset(serving)
-    rest = sorted(_groups(site, list(changes), serving), key=_cost)
+    site, durations, serving = Serving(context), Durations(context), frozenset(serving)
+    rest = sorted(_groups(site, durations, list(changes), serving), key=_cost)
     if not rest:
         return []
     count = sum(len(group.nodes) for group in rest)
-    made = [_wave(site, "canary", [rest.pop(0)], serving)]
+    made = [_wave(site, durations, "canary", [rest.pop(0)], serving)]
     while rest:
         share = FIRST_SHARE if len(made) == 1 and count >= LARGE_SITE else WAVE_SHARE
         size = count - 1 if count <= SMALL_SITE else max(1, round(count * share))
         batch = _Batch(site, serving, size=size)
         rest = [group for group in rest if not batch.add(group)]
-        made.append(_wave(site, f"wave {len(made)}", batch.groups, serving))
+        made.append(_wave(site, durations, f"wave {len(made)}", batch.groups, serving))
     return made
 
 
@@ -173,13 +175,14 @@ class _Batch:
         return self._before[service] - self._lost[service]
 
 
-def _wave(site: Serving, name: str, groups: list[_Group], serving: frozenset[Server]) -> Wave:
+def _wave(site: Serving, durations: Durations, name: str, groups: list[_Group], serving: frozenset[Server]) -> Wave:
     taken = frozenset(server for group in groups for server in group.taken)
     nodes = tuple(node for group in groups for node in group.nodes)
-    return Wave(name, nodes, max(group.minutes for group in groups), site.capacities(serving, taken))
+    minutes = durations.wave_minutes(each for group in groups for each in group.durations)
+    return Wave(name, nodes, round(minutes, 2), site.capacities(serving, taken))
 
 
-def _groups(site: Serving, changes: list[Change], serving: frozenset[Server]) -> Iterator[_Group]:
+def _groups(site: Serving, durations: Durations, changes: list[Change], serving: frozenset[Server]) -> Iterator[_Group]:
     """Yield groups of changed nodes that share a replica, directly or indirectly, in the order of site.yaml."""
     of_node: dict[str, list[Change]] = {}
     for change in changes:
@@ -194,7 +197,7 @@ def _groups(site: Serving, changes: list[Change], serving: frozenset[Server]) ->
             gateways=sum(Server(GATEWAYS, node) in serving for node in nodes),
             replicas=len({server for node in nodes for server in site.on_node.get(node, ())}),
             kinds=max(len({change.kind for change in of_node[node]}) for node in nodes),
-            minutes=max(sum(change.minutes for change in of_node[node]) for node in nodes),
+            durations=tuple(durations.of(of_node[node]) for node in nodes),
         )
 
 

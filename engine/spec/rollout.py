@@ -57,3 +57,6 @@ class Rollout(SpecModel):
     """Failed nodes that one apply tolerates, over all waves. With one more, no further wave is started."""
     drain_timeout_s: Annotated[int, Field(ge=0, le=7200)] = 300
     """Seconds for running requests of a server to finish after the gateways send it no more."""
+    mirror_gb_s: Annotated[float, Field(gt=0, le=1000)] | None = None
+    """Measured rate of the mirror to all nodes together in GB/s, for the minutes of a plan. Default: an estimate for
+    10 Gbit/s Ethernet."""

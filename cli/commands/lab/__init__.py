@@ -64,19 +64,26 @@ def up(
     directory: Annotated[Path, typer.Option("--directory", help="Folder for keys, secrets and site.yaml.")] = Path(
         "lab-site"
     ),
+    preset: Annotated[
+        str, typer.Option("--preset", help="`lab`: one pool node, one gateway. `ha`: two of each.")
+    ] = "lab",
     mirror: Annotated[
         str, typer.Option("--mirror", help="URL of a Debian mirror; default: the mirror of this machine.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Start the lab, or repair a running one. Example: sovctl lab up --directory lab-site"""
-    from sovctl.engine.lab.layout import Lab
+    from sovctl.engine.lab.layout import PRESETS, Lab
     from sovctl.engine.lab.lifecycle import lifecycle, requirements
     from sovctl.engine.lab.progress import Stopwatch
+    from sovctl.support.errors import InputError
 
+    if preset not in PRESETS:
+        raise InputError(f"expected one of {', '.join(PRESETS)}, got {preset!r}", where="--preset")
     lab = Lab(name)  # an invalid name is an error even on a machine that cannot run a lab
     requirements.require()
-    lifecycle.up(lab, directory=directory, mirror_uri=mirror or None, progress=Stopwatch(output.info))
+    progress = Stopwatch(output.info)
+    lifecycle.up(lab, directory=directory, mirror_uri=mirror or None, progress=progress, preset=preset)
     if as_json:
         _show_status(lab, as_json=True)
     else:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sovctl.support.atomic_files import write_atomic
 
-from ..layout import NODES, Lab, LabNode
+from ..layout import Lab, LabNode
 from ..linux import network
 from ..linux.process import LabFailure
 from ..standins.board import FACTS_FILE
@@ -98,7 +98,7 @@ def prepare(lab: Lab) -> None:
     """Write the topology, and create the control pipe of the simulator."""
     folder = lab.tools_root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    nodes = {node: hardware.facts(lab.name, node)["nics"] for node in NODES if node.kind.has_gpus}
+    nodes = {node: hardware.facts(lab.name, node)["nics"] for node in lab.nodes if node.kind.has_gpus}
     write_atomic(folder / NETWORK_FILE, network_text(nodes))
     pipe = folder / CONTROL_FILE
     pipe.unlink(missing_ok=True)

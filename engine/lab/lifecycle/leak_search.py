@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..layout import NODES, Lab, LabNode
+from ..layout import Lab, LabNode
 from ..node.shell import ssh_command
 
 # Runs on a node with python3 as root: searches the folders and the journal.
@@ -60,7 +60,7 @@ def search_controller(name: str, site_folder: Path, values: Iterable[str]) -> li
 
 def search_nodes(name: str, values: Iterable[str]) -> list[Place]:
     """Search logs, journal, vault, ledger and settings of all nodes."""
-    return [_search_node(Lab(name), node, list(values)) for node in NODES]
+    return [_search_node(Lab(name), node, list(values)) for node in Lab(name).nodes]
 
 
 def _search(name: str, paths: Iterable[Path], wanted: list[bytes]) -> Place:

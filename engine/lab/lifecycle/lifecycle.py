@@ -27,7 +27,7 @@ from ..artifacts import gpu_packages, model_store, tools, wheelhouse
 from ..artifacts import node_image as image
 from ..hardware import board_files
 from ..hardware import infiniband_fabric as fabric
-from ..layout import NODES, Lab
+from ..layout import Lab
 from ..linux import cgroup, mounts, network, process
 from ..node import node, shell
 from ..node import ssh_access as access
@@ -91,10 +91,18 @@ def ensure_materials(*, mirror_uri: str | None, progress: Progress) -> Materials
         return Materials(base, fetched.tools, packed, wheels.result())
 
 
-def up(lab: Lab, *, directory: Path, mirror_uri: str | None, progress: Progress) -> None:
+def up(
+    lab: Lab,
+    *,
+    directory: Path,
+    mirror_uri: str | None,
+    progress: Progress,
+    preset: str = layout.DEFAULT_PRESET,
+) -> None:
     """Repair or build a lab. Idempotent.
 
     Args:
+        preset: one of `layout.PRESETS`. A lab of another preset is removed first.
         directory: for keys, secrets and site.yaml.
         mirror_uri: Debian mirror for the image; None for this machine's mirror.
         progress: called with each step.
@@ -108,6 +116,11 @@ def up(lab: Lab, *, directory: Path, mirror_uri: str | None, progress: Progress)
             materials = ensure_materials(mirror_uri=mirror_uri, progress=progress)
         public_key = access.ensure_key(directory)
         access.ensure_secrets(directory)
+        if lab.preset != preset:
+            if lab.state.exists() or network.existing(lab):
+                progress(f"removing a lab of preset {lab.preset}")
+                clean(lab)
+            write_atomic(lab.preset_file, f"{preset}\n")
         if not is_whole(lab):
             if lab.state.exists() or network.existing(lab):
                 progress("removing the remains of an earlier lab")
@@ -115,13 +128,15 @@ def up(lab: Lab, *, directory: Path, mirror_uri: str | None, progress: Progress)
             _build(lab, materials)
         _publish(lab, materials)
         access.allow_cloud_key(directory, lab.cloud / cloud.KEYS_FILE)
-        for each in NODES:
+        for each in lab.nodes:
             node.authorize(lab, each, public_key)
         _start(lab, progress)
-        access.write_known_hosts(directory, {f"{each.name},{each.address}": node.host_key(lab, each) for each in NODES})
+        access.write_known_hosts(
+            directory, {f"{each.name},{each.address}": node.host_key(lab, each) for each in lab.nodes}
+        )
         access.write_repository_key(directory, repository.public_key())
         access.write_cloud_authority(directory, (lab.cloud / certificate.CA_FILE).read_text())
-        if access.ensure_site(directory, namespace=lab.namespace) == "no preset":
+        if access.ensure_site(directory, preset=preset, namespace=lab.namespace) == "no preset":
             progress("no site.yaml written: this version has no lab preset")
         write_atomic(lab.record_file, json.dumps({"boot_id": _boot_id(), "format": _FORMAT}) + "\n")
 
@@ -141,6 +156,7 @@ def down(lab: Lab, *, purge: bool = False, progress: Progress) -> None:
             progress(f"removing the cache {layout.cache_folder()}")
             with exclusive(layout.cache_folder() / ".lock", "the lab cache"):
                 mounts.remove_tree(layout.cache_folder())
+        lab.preset_file.unlink(missing_ok=True)
         lab.lock_file.unlink(missing_ok=True)
 
 
@@ -156,7 +172,7 @@ def is_whole(lab: Lab) -> bool:
     return (
         written == {"boot_id": _boot_id(), "format": _FORMAT}
         and network.existing(lab) == list(lab.namespaces)
-        and all(mounts.is_mounted(lab.root(each)) for each in NODES)
+        and all(mounts.is_mounted(lab.root(each)) for each in lab.nodes)
     )
 
 
@@ -179,7 +195,7 @@ def clean(lab: Lab) -> None:
     for namespace in network.existing(lab):
         found += process.marked(lab.name, network.processes(namespace))
     process.end(found, grace_s=1.0)
-    for each in NODES:
+    for each in lab.nodes:
         cgroup.clear(lab.machine(each))
         node.forget(lab, each)
     network.remove(lab)
@@ -194,7 +210,7 @@ def _build(lab: Lab, materials: Materials) -> None:
     services.prepare(lab)
     certificate.make(lab.cloud, address=layout.CLOUD_ADDRESS, now=datetime.datetime.now(datetime.UTC))
     public_key = shell.make_key(lab)
-    for each in NODES:
+    for each in lab.nodes:
         node.make_disk(lab, each)
         board_files.write(lab, each)
         node.authorize(lab, each, public_key)
@@ -214,10 +230,10 @@ def _publish(lab: Lab, materials: Materials) -> None:
 def _start(lab: Lab, progress: Progress) -> None:
     began = time.monotonic()
     started = _start_services(lab)
-    for each in NODES:
+    for each in lab.nodes:
         if not node.process(lab, each):
             node.boot(lab, each)
-    for each in NODES:
+    for each in lab.nodes:
         reach.wait_for(
             lab.namespace,
             each.address,
@@ -230,9 +246,9 @@ def _start(lab: Lab, progress: Progress) -> None:
     for service in services.SERVICES:
         services.wait(lab, service)
     if "fabric" in started:  # a new simulator has no injected faults
-        for each in NODES:
+        for each in lab.nodes:
             fabric.update(lab, each)
-    progress(f"{len(NODES)} nodes answer after {time.monotonic() - began:.1f} s")
+    progress(f"{len(lab.nodes)} nodes answer after {time.monotonic() - began:.1f} s")
 
 
 def _start_services(lab: Lab) -> set[str]:

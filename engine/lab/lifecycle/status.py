@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..layout import NODES, Lab, LabNode
+from ..layout import Lab, LabNode
 from ..node import node
 from ..services import reachability as reach
 from ..services import services
@@ -49,7 +49,7 @@ class LabStatus:
 def status_of(lab: Lab) -> LabStatus:
     """Return the current status of a lab."""
     is_whole = lifecycle.is_whole(lab)
-    parts = [_node(lab, each, is_whole) for each in NODES] + [
+    parts = [_node(lab, each, is_whole) for each in lab.nodes] + [
         _service(lab, each, is_whole) for each in services.SERVICES
     ]
     return LabStatus(lab.name, lab.namespace, True, is_whole and all(part.is_well for part in parts), tuple(parts))

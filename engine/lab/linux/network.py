@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .. import layout
-from ..layout import NODES, Lab
+from ..layout import Lab
 from .process import run
 
 Command = list[str]
@@ -29,7 +29,7 @@ def build_commands(lab: Lab) -> list[Command]:
         ["-n", inside, "addr", "add", f"{layout.CONTROLLER_ADDRESS}/{length}", "dev", "br0"],
         ["-n", inside, "link", "set", "br0", "up"],
     ]
-    ports = [(lab.machine(node), node.name, node.address) for node in NODES]
+    ports = [(lab.machine(node), node.name, node.address) for node in lab.nodes]
     ports.append((router, "router", layout.ROUTER_INSIDE_ADDRESS))
     for namespace, port, address in ports:
         commands += _wire((inside, f"v-{port}"), (namespace, "eth0"))
@@ -47,7 +47,7 @@ def build_commands(lab: Lab) -> list[Command]:
             ["-n", namespace, "addr", "add", f"{address}/{length}", "dev", device],
             ["-n", namespace, "link", "set", device, "up"],
         ]
-    for namespace in (inside, *(lab.machine(node) for node in NODES)):
+    for namespace in (inside, *(lab.machine(node) for node in lab.nodes)):
         commands.append(["-n", namespace, "route", "add", layout.OUTSIDE_NETWORK, "via", layout.ROUTER_INSIDE_ADDRESS])
     commands.append(["-n", cloud, "route", "add", layout.MANAGEMENT_NETWORK, "via", layout.ROUTER_OUTSIDE_ADDRESS])
     return commands

@@ -66,7 +66,7 @@ def make_disk(lab: Lab, node: LabNode) -> str:
     write_atomic(root / "etc/hostname", f"{node.name}\n")
     # At their first boot all nodes would use the ID of the machine (machine-id(5)).
     write_atomic(root / "etc/machine-id", f"{secrets.token_hex(16)}\n", mode=0o444)
-    hosts = [("127.0.0.1", "localhost"), *((each.address, each.name) for each in layout.NODES)]
+    hosts = [("127.0.0.1", "localhost"), *((each.address, each.name) for each in lab.nodes)]
     write_atomic(root / "etc/hosts", "".join(f"{address}\t{name}\n" for address, name in hosts))
     write_atomic(root / "etc/systemd/system/chrony.service.d/sovctl-lab.conf", _CLOCK_DROP_IN)
     key = root / "etc/ssh/ssh_host_ed25519_key"

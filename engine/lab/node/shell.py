@@ -31,7 +31,7 @@ def make_key(lab: Lab) -> str:
 def ssh_command(lab: Lab, target: LabNode, command: list[str]) -> list[str]:
     """Return the command that runs `command` on a node as the operator, from inside the lab's network."""
     known_hosts = lab.state / "ssh" / "known_hosts"
-    known_hosts.write_text("".join(f"{each.address} {node.host_key(lab, each)}\n" for each in layout.NODES))
+    known_hosts.write_text("".join(f"{each.address} {node.host_key(lab, each)}\n" for each in lab.nodes))
     options = {
         "IdentityFile": key_file(lab),
         "IdentitiesOnly": "yes",

@@ -19,7 +19,7 @@ from sovctl.support.package_files import package_folder
 
 from ..linux.process import run
 
-_PRESET = package_folder("templates/presets") / "lab.yaml"
+_PRESETS = package_folder("templates/presets")
 SECRETS = ("client-key", "cloud-key")
 
 
@@ -75,18 +75,20 @@ def allow_cloud_key(directory: Path, keys_file: Path) -> None:
         write_atomic(keys_file, "\n".join([*known, key]) + "\n", mode=0o600)
 
 
-def ensure_site(directory: Path, *, namespace: str) -> Literal["kept", "written", "no preset"]:
-    """Write site.yaml from the lab preset if absent.
+def ensure_site(directory: Path, *, preset: str, namespace: str) -> Literal["kept", "written", "no preset"]:
+    """Write site.yaml from a preset if absent.
 
     Args:
+        preset: name of the preset.
         namespace: of the lab; replaces the one of the preset.
     """
     file = directory / "site.yaml"
     if file.exists():
         return "kept"
-    if not _PRESET.exists():
+    template = _PRESETS / f"{preset}.yaml"
+    if not template.exists():
         return "no preset"
-    write_atomic(file, site_text(_PRESET.read_text(), namespace=namespace))
+    write_atomic(file, site_text(template.read_text(), namespace=namespace))
     return "written"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from sovctl.engine.apply.progress import Progress
 from sovctl.engine.apply.wave import WaveRunner
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes
+from sovctl.engine.plan.scope import EVERYTHING
 from sovctl.engine.plan.serving import Server, Serving
 from sovctl.engine.plan.waves import waves
 from sovctl.engine.resources.context import Context
@@ -90,15 +92,17 @@ class Run:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Callable[..., Run]:
+    numbers = count()
+
     def make(budget: int = 0, left: frozenset[Server] = frozenset(), **broken: str) -> Run:
         site = context(PRESET)
         facts = fabric_restart_due(site)
         serving = Serving(site)
         nodes = Nodes(dict(facts), {name.replace("_", "-"): what for name, what in broken.items()}, left_drained=left)
-        journal, shown = Journal(tmp_path, "run", "ab" * 32), []
+        journal, shown = Journal(tmp_path, f"run-{next(numbers)}", "ab" * 32), []
         rollout = Rollout(serving, serving.now(facts), (), budget)
         runner = WaveRunner(
-            site, changes(site, facts), dict(facts), rollout, nodes, nodes, nodes, journal, shown.append
+            site, changes(site, facts), dict(facts), EVERYTHING, rollout, nodes, nodes, nodes, journal, shown.append
         )
         return Run(nodes, runner, journal.path, shown)
 

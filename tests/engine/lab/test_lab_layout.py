@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.engine.lab import layout
 from sovctl.engine.lab.artifacts import debian_mirror as mirror
-from sovctl.engine.lab.layout import NODES, Lab, node_named
+from sovctl.engine.lab.layout import NODES, PRESETS, Lab, node_named
 from sovctl.engine.lab.linux import mounts, network
+from sovctl.engine.validation.presets import FOLDER
 from sovctl.support.errors import InputError
 
 NAMES = st.from_regex(r"[a-z][a-z0-9-]{0,19}", fullmatch=True)
@@ -56,7 +60,7 @@ def test_the_nodes_can_reach_the_outside_so_that_only_their_firewall_keeps_them_
 
 
 def test_an_unknown_node_is_named_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"expected one of n1, n2, s1, got 'n9'"):
+    with pytest.raises(InputError, match=r"expected one of n1, n2, s1, s2, got 'n9'"):
         node_named("n9")
 
 
@@ -86,3 +90,18 @@ def test_a_mirror_given_by_hand_brings_its_security_archive() -> None:
     assert found.main == "http://mirror.example/debian"
     assert ("http://mirror.example/debian-security", "bookworm-security") in found.entries
     assert found.sources().count("signed-by=/usr/share/keyrings/debian-archive-keyring.gpg") == 3
+
+
+def test_a_lab_has_the_nodes_of_its_preset_which_are_those_of_the_presets_site(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(layout, "_STATE", tmp_path)
+    lab = Lab("sovtest")
+    for preset, nodes in PRESETS.items():
+        (tmp_path / ".sovtest.preset").write_text(f"{preset}\n")
+        assert lab.nodes == nodes
+        site = yaml.safe_load((FOLDER / f"{preset}.yaml").read_text())
+        listed = [(each["name"], each["address"]) for group in site["node_groups"] for each in group["nodes"]]
+        assert listed == [(node.name, node.address) for node in nodes]
+    (tmp_path / ".sovtest.preset").unlink()
+    assert lab.nodes == NODES
