@@ -19,7 +19,7 @@ from sovctl.support.errors import InputError
 
 from .error_handler import handle_errors
 
-_BLOCK = re.compile(r"<!-- options: (?P<words>[a-z ]+) -->\n.*?<!-- end of options -->", re.DOTALL)
+_BLOCK = re.compile(r"<!-- options: (?P<words>[a-z -]+) -->\n.*?<!-- end of options -->", re.DOTALL)
 _LIST = re.compile(r"<list\[(\w+)\]>")  # typer's notation for a repeatable option
 
 

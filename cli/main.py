@@ -26,6 +26,7 @@ COMMANDS = (
     "facts",
     "verify",
     "report",
+    "node",
     "size",
     "catalog",
     "audit",

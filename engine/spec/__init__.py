@@ -17,6 +17,7 @@ from pydantic import AnyHttpUrl, Field, StringConstraints
 
 from .gateway import Gateway
 from .host import Host
+from .lifecycle import Lifecycle
 from .lora import Adapter, Lora
 from .perimeter import Perimeter
 from .rollout import MinServing, Rollout
@@ -109,6 +110,9 @@ class Node(SpecModel):
     """Name of the node, unique in the site."""
     address: IPv4Address
     """Address on the management network, unique in the site."""
+    leaf: Name | None = None
+    """Leaf switch of the node's fabric. If many nodes of one leaf are sick, the leaf is examined, not the nodes.
+    Default: unknown."""
 
 
 class NodeGroup(SpecModel):
@@ -344,6 +348,8 @@ class SiteSpec(SpecModel):
     """Gateway between clients and models. Default: none."""
     rollout: Rollout = Rollout()
     """Limits of an apply: capacity that keeps serving, tolerated failures, draining."""
+    lifecycle: Lifecycle = Lifecycle()
+    """Limits of the life cycle of nodes."""
     workload: list[WorkloadClass] = Field(default_factory=list)
     """Workload for which the pools are sized."""
     sizing: Sizing = Sizing()

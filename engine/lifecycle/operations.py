@@ -1,0 +1,126 @@
+"""Operations of `sovctl node` on an opened site: reads records and evidence, decides, stores."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Collection
+from datetime import UTC, datetime
+from pathlib import Path
+
+from sovctl.compliance.evidence.record import Evidence
+from sovctl.compliance.evidence.runs import list_runs, load_run
+from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.support.errors import InputError, SovctlError
+
+from ..spec import SiteSpec
+from . import records, store
+from .evidence import obstacles, sick_nodes
+from .records import Assessment, Fleet
+from .states import Event, State
+
+
+class BreakerOpen(SovctlError):
+    """The circuit breaker refused a quarantine."""
+
+
+class Operations:
+    """Operations on the nodes of one site. The caller holds the site's lock.
+
+    Args:
+        root: state folder.
+    """
+
+    def __init__(self, spec: SiteSpec, root: Path) -> None:
+        self._spec, self._root = spec, root
+        self._names = [node.name for _, node in spec.nodes()]
+        self._now, self._operator = datetime.now(UTC), getpass.getuser()
+        self.fleet = store.load(root)
+
+    def send(self, nodes: Collection[str], event: Event, *, reason: str) -> None:
+        """Apply an event to nodes; all or none."""
+        self._check_names(nodes)
+        fleet = self.fleet
+        for node in nodes:
+            fleet = fleet.after(node, event, now=self._now, reason=reason, operator=self._operator)
+        self._save(fleet, reason)
+
+    def quarantine(self, nodes: Collection[str], *, reason: str) -> None:
+        """Quarantine nodes.
+
+        Raises:
+            BreakerOpen: too many nodes would be isolated; no node changed.
+        """
+        self._check_names(nodes)
+        fleet = records.quarantine(self.fleet, self._spec, nodes, now=self._now, reason=reason, operator=self._operator)
+        opened = fleet.breaker if fleet.breaker != self.fleet.breaker else ""
+        self._save(fleet, reason)
+        if opened:
+            raise BreakerOpen(
+                f"the circuit breaker opened: {opened}",
+                hint="no node was quarantined; examine the cause, then: sovctl node reset-breaker --reason TEXT",
+            )
+
+    def certify(self, nodes: Collection[str]) -> str:
+        """Certify nodes by the newest run of `sovctl verify`; return its id.
+
+        Raises:
+            InputError: the evidence of a node does not suffice; no node changed.
+        """
+        self._check_names(nodes)
+        run_id, evidence = self._newest_run()
+        fleet = self.fleet
+        for node in nodes:
+            record = fleet.nodes.get(node, records.NodeRecord())
+            if problems := obstacles(node, evidence, since=record.since):
+                raise InputError(
+                    f"node {node} cannot be certified: {'; '.join(problems[:5])}",
+                    where=f"run {run_id}",
+                    hint="repair the node, then: sovctl verify",
+                )
+            reason = f"sovctl verify, run {run_id}"
+            if record.state is not State.BURN_IN:
+                fleet = fleet.after(node, Event.BURN_IN, now=self._now, reason=reason, operator=self._operator)
+            fleet = fleet.after(node, Event.CERTIFY, now=self._now, reason=reason, operator=self._operator)
+        self._save(fleet, f"run {run_id}")
+        return run_id
+
+    def assess(self) -> tuple[str, Assessment]:
+        """Mark the nodes with failed hardware checks in the newest run as suspect; return its id and the result."""
+        run_id, evidence = self._newest_run()
+        sick = {node: reason for node, reason in sick_nodes(evidence).items() if node in self._names}
+        found = records.assess(self.fleet, self._spec, sick, now=self._now, operator=self._operator)
+        self._save(found.fleet, f"run {run_id}")
+        return run_id, found
+
+    def reset_breaker(self, *, reason: str) -> None:
+        """Close the circuit breaker.
+
+        Raises:
+            InputError: it is closed.
+        """
+        if not self.fleet.breaker:
+            raise InputError("the circuit breaker is closed")
+        self._save(records.reset_breaker(self.fleet), reason)
+
+    def _newest_run(self) -> tuple[str, list[Evidence]]:
+        runs = list_runs(self._root / "evidence")
+        if not runs:
+            raise InputError("no evidence found", where=str(self._root / "evidence"), hint="sovctl verify")
+        run = load_run(self._root / "evidence", runs[-1], LedgerReader(self._root / "ledger"))
+        return run.run_id, [each.evidence for each in run.records]
+
+    def _check_names(self, nodes: Collection[str]) -> None:
+        if unknown := [node for node in nodes if node not in self._names]:
+            raise InputError(f"expected one of the nodes {', '.join(self._names)}, got {unknown[0]!r}", where="NODE")
+
+    def _save(self, fleet: Fleet, reason: str) -> None:
+        store.save(
+            self._root,
+            self._spec.site.name,
+            self.fleet,
+            fleet,
+            reason=reason,
+            operator=self._operator,
+            time=self._now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        )
+        self.fleet = fleet

@@ -1,0 +1,85 @@
+"""Stores the records of nodes: `nodes.json` in the state folder, and one ledger record for each event.
+
+The ledger record is written first; after a crash between the two, the event is repeated and recorded twice.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.signing import load_or_create
+from sovctl.support.atomic_files import write_atomic
+from sovctl.support.errors import InputError
+
+from .records import Entry, Fleet, NodeRecord
+from .states import State
+
+FILE = "nodes.json"
+
+
+def load(root: Path) -> Fleet:
+    """Return the records in a state folder; none if the file is absent.
+
+    Raises:
+        InputError: the file is invalid. A plan must not place replicas then, because a quarantine could be lost.
+    """
+    path = root / FILE
+    try:
+        value = json.loads(path.read_text())
+        return Fleet(
+            nodes={
+                name: NodeRecord(State(each["state"]), tuple(Entry(**entry) for entry in each["history"]))
+                for name, each in value["nodes"].items()
+            },
+            breaker=str(value["breaker"]),
+            accepted=tuple(value["accepted"]),
+        )
+    except FileNotFoundError:
+        return Fleet()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"unreadable node records ({type(error).__name__})",
+            where=str(path),
+            hint="restore the file from a backup; its events are in the ledger",
+        ) from None
+
+
+def save(root: Path, site: str, before: Fleet, after: Fleet, *, reason: str, operator: str, time: str) -> None:
+    """Write the ledger records of the differences of two fleets, then the file."""
+    records: list[Mapping[str, Any]] = []
+    for name, record in after.nodes.items():
+        old = before.nodes.get(name, NodeRecord())
+        states = [old.state.value, *(entry.state for entry in record.history[len(old.history) :])]
+        for entry, state in zip(record.history[len(old.history) :], states, strict=False):
+            records.append({"type": "node-event", "site": site, "node": name, "before": state, **asdict(entry)})
+    if before.breaker != after.breaker:
+        event = "opened" if after.breaker else "reset"
+        records.append(
+            {
+                "type": "node-breaker",
+                "site": site,
+                "time": time,
+                "event": event,
+                "reason": after.breaker or reason,
+                "operator": operator,
+            }
+        )
+    if not records:
+        return
+    key = load_or_create(root / "keys" / "ledger.key")
+    with Ledger.open(root / "ledger", origin=f"sovctl.{site}/site", key=key) as ledger:
+        ledger.append(records)
+    value = {
+        "nodes": {
+            name: {"state": each.state, "history": [asdict(e) for e in each.history]}
+            for name, each in after.nodes.items()
+        },
+        "breaker": after.breaker,
+        "accepted": list(after.accepted),
+    }
+    write_atomic(root / FILE, json.dumps(value, indent=1, sort_keys=True) + "\n", mode=0o600)

@@ -1,0 +1,133 @@
+"""A simulated site of 64 nodes on 8 leaves: one bad leaf, scattered faults, and a wrong check."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from evidence_specimens import made
+
+from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.engine.lifecycle import store
+from sovctl.engine.lifecycle.breaker import limit
+from sovctl.engine.lifecycle.evidence import obstacles, sick_nodes
+from sovctl.engine.lifecycle.leaves import leaf_faults
+from sovctl.engine.lifecycle.records import Fleet, assess, quarantine, reset_breaker
+from sovctl.engine.lifecycle.remedies import Remedy
+from sovctl.engine.lifecycle.states import Event, State
+from sovctl.engine.spec import SiteSpec
+from sovctl.support.errors import InputError
+
+NOW = datetime(2026, 11, 27, 10, tzinfo=UTC)
+LEAVES = {f"n{index}": f"leaf-{index // 8}" for index in range(64)}
+
+
+@pytest.fixture
+def spec(make_site) -> SiteSpec:  # type: ignore[no-untyped-def]
+    """An example site with the nodes of the simulation."""
+    site = make_site("bank-hybrid").spec
+    group = site.node_groups[0]
+    nodes = [
+        group.nodes[0].model_copy(update={"name": name, "leaf": leaf, "address": f"10.9.0.{index + 1}"})
+        for index, (name, leaf) in enumerate(LEAVES.items())
+    ]
+    return site.model_copy(update={"node_groups": [group.model_copy(update={"nodes": nodes})]})
+
+
+def nodes_of(leaf: str) -> list[str]:
+    return [node for node, each in LEAVES.items() if each == leaf]
+
+
+def sick(nodes: list[str]) -> dict[str, str]:
+    return dict.fromkeys(nodes, "failed: ib.links")
+
+
+def test_a_bad_leaf_is_indicted_and_its_nodes_stay_in_service(spec: SiteSpec) -> None:
+    found = assess(Fleet(), spec, sick([*nodes_of("leaf-3")[:6], "n60"]), now=NOW, operator="ops")
+    assert [str(fault) for fault in found.leaves] == [
+        "leaf leaf-3: 6 of 8 nodes are sick; examine the leaf, not the nodes"
+    ]
+    assert found.remedies == {"n60": Remedy.RESTART_APPLICATION}
+    assert {found.fleet.state(node) for node in nodes_of("leaf-3")} == {State.IN_SERVICE}
+    assert found.fleet.state("n60") is State.SUSPECT
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_scattered_faults_indict_no_leaf(seed: int) -> None:
+    chosen = random.Random(seed).sample(sorted(LEAVES), 4)
+    assert leaf_faults(chosen, LEAVES) == []
+
+
+def test_a_fault_of_the_whole_site_indicts_no_leaf() -> None:
+    assert leaf_faults(list(LEAVES), LEAVES) == []
+
+
+def test_nodes_without_a_known_leaf_indict_none() -> None:
+    assert leaf_faults(list(LEAVES), dict.fromkeys(LEAVES)) == []
+
+
+def test_the_breaker_opens_before_too_many_nodes_are_isolated(spec: SiteSpec) -> None:
+    fleet = Fleet()
+    options = {"now": NOW, "reason": "Xid 79", "operator": "ops"}
+    for node in ("n0", "n9", "n18", "n27", "n36", "n45"):
+        fleet = quarantine(fleet, spec, [node], **options)  # type: ignore[arg-type]
+    assert len(fleet.isolated()) == 6 == limit("10%", 64)
+    opened = quarantine(fleet, spec, ["n50", "n51"], **options)  # type: ignore[arg-type]
+    assert opened.breaker == "8 of 64 nodes would be isolated, lifecycle.max_quarantined permits 6"
+    assert opened.isolated() == fleet.isolated()
+    with pytest.raises(InputError, match="circuit breaker is open"):
+        quarantine(opened, spec, ["n50"], **options)  # type: ignore[arg-type]
+    again = quarantine(reset_breaker(opened), spec, ["n50"], **options)  # type: ignore[arg-type]
+    assert again.state("n50") is State.QUARANTINED
+
+
+@pytest.mark.parametrize(("text", "nodes", "allowed"), [("10%", 3, 1), ("10%", 64, 6), ("2", 64, 2), ("0", 9, 0)])
+def test_the_limit_is_a_count_or_a_percentage(text: str, nodes: int, allowed: int) -> None:
+    assert limit(text, nodes) == allowed
+
+
+def test_records_are_stored_and_each_event_is_in_the_ledger(tmp_path: Path) -> None:
+    fleet = Fleet()
+    for event in (Event.SUSPECT, Event.QUARANTINE):
+        fleet = fleet.after("n1", event, now=NOW, reason="Xid 79", operator="ops")
+    store.save(tmp_path, "bank", Fleet(), fleet, reason="Xid 79", operator="ops", time="2026-11-27T10:00:00Z")
+    assert store.load(tmp_path) == fleet
+    records = [entry.record for entry in LedgerReader(tmp_path / "ledger").entries()]
+    assert [(each["type"], each["before"], each["state"], each["reason"], each["operator"]) for each in records] == [
+        ("node-event", "in-service", "suspect", "Xid 79", "ops"),
+        ("node-event", "suspect", "quarantined", "Xid 79", "ops"),
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"nodes": {"n1": {"state": "fine", "history": []}}}'])
+def test_unreadable_records_are_an_error_and_not_an_empty_fleet(tmp_path: Path, content: str) -> None:
+    (tmp_path / store.FILE).write_text(content)
+    with pytest.raises(InputError, match="unreadable node records"):
+        store.load(tmp_path)
+
+
+def evidence(check: str, node: str, verdict: str = "PASS"):  # type: ignore[no-untyped-def]
+    return made(check, node, verdict)[0]
+
+
+def test_only_failed_hardware_checks_make_a_node_sick() -> None:
+    found = [
+        evidence("gpu.ecc", "n1", "FAIL"),
+        evidence("ib.links", "n1/mlx5_0", "FAIL"),
+        evidence("gpu.ecc", "n2", "UNKNOWN"),
+        evidence("clock.synchronized", "n3", "FAIL"),
+    ]
+    assert sick_nodes(found) == {"n1": "failed: gpu.ecc, ib.links"}
+
+
+def test_a_certification_needs_newer_evidence_without_obstacles() -> None:
+    good = [evidence("gpu.ecc", "n1"), evidence("clock.synchronized", "n1")]
+    before, after = "2026-11-21T10:00:00Z", "2026-11-21T11:00:00Z"
+    assert obstacles("n1", good, since=before) == []
+    assert obstacles("n1", good, since=after) == [f"the evidence is older than the last event of {after}"]
+    assert obstacles("n2", good, since=before) == ["no evidence of this node"]
+    assert obstacles("n1", good[1:], since=before) == ["no hardware check ran"]
+    unknown = [*good, evidence("nvlink.links", "n1", "UNKNOWN")]
+    assert obstacles("n1", unknown, since=before) == ["nvlink.links: UNKNOWN"]
