@@ -86,6 +86,8 @@ def plan(
             output.info("sovctl apply refuses this plan")
         elif made.changes and not no_save:
             output.info(f"saved to {opened.state.plan_file}; apply it with: sovctl apply {site}")
+    for name in sorted(context.unavailable.intersection(names)):
+        output.info(f"{name} serves no replica: sovctl node show {name}")
     if made.unknown:
         output.info(f"{len(made.unknown)} of {len(made.unknown) + len(made.facts_sha256)} nodes were not planned")
         return ExitCode.UNREACHABLE

@@ -40,6 +40,8 @@ class Context:
         fingerprints: of credentials, by (node, file name); empty before the first apply.
         renewals: reasons why the certificate of a node is renewed, by node; without nodes whose certificate remains.
         clients_sha256: SHA-256 of the gateway's clients file; `CREATED_BY_APPLY` while a key of a client is absent.
+        unavailable: nodes that must not serve, such as quarantined ones. A replica with a rank there stops; its models,
+            environment and credentials stay, because the node may return.
         code_sha256: digest of this controller's code, which the gateway runs as a wheel.
         catalog_files: the site's catalogue entries and measurements, if it has any.
     """
@@ -56,6 +58,7 @@ class Context:
     renewals: Mapping[str, str] = field(default_factory=dict)
     catalog_files: tuple[Path, ...] = ()
     clients_sha256: str = CREATED_BY_APPLY
+    unavailable: frozenset[str] = frozenset()
 
     @cached_property
     def gateway_nodes(self) -> tuple[Node, ...]:
@@ -87,6 +90,15 @@ class Context:
     def replicas_on(self, node: Node) -> list[Replica]:
         """Return the replicas with at least one rank on a node."""
         return self._replicas.get(node.name, [])
+
+    @cached_property
+    def serving_replicas(self) -> tuple[Replica, ...]:
+        """Replicas whose ranks are all on available nodes."""
+        return tuple(each for each in self.replicas if self.unavailable.isdisjoint(rank.node for rank in each.ranks))
+
+    def serving_on(self, node: Node) -> list[Replica]:
+        """Return the serving replicas with at least one rank on a node."""
+        return [each for each in self.replicas_on(node) if each in self.serving_replicas]
 
     @cached_property
     def _groups(self) -> dict[str, NodeGroup]:

@@ -63,8 +63,8 @@ def probe_timer(name: str) -> str:
 
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     # Orphans first, because they may occupy the port or the GPUs of a new replica.
-    yield from _orphans(facts, {instance(replica) for replica in context.replicas_on(node)})
-    for replica in context.replicas_on(node):
+    yield from _orphans(facts, {instance(replica) for replica in context.serving_on(node)})
+    for replica in context.serving_on(node):
         rank = next(rank for rank in replica.ranks if rank.node == node.name)
         name, pool = instance(replica), context.pool(replica.pool)
         chosen, assigned = flags(context, replica, rank), environment(context, rank)

@@ -13,6 +13,7 @@ from sovctl.support.errors import InputError, SovctlError
 
 from ..facts.node import NodeFacts, parse_node
 from ..gather import captures, gather
+from ..lifecycle.store import load as load_fleet
 from ..plan import code_wheel
 from ..plan.build import Comparison, changes, compare_all, context_of, requests
 from ..plan.file import Plan, read
@@ -80,8 +81,13 @@ class Site:
         return read(self.state.plan_file, self.plan_key().public)
 
     def context(self) -> Context:
-        """Return the input of the resource types, with the fingerprints of existing credentials."""
-        context = context_of(self.spec, self.folder)
+        """Return the input of the resource types, with unavailable nodes and fingerprints of existing credentials.
+
+        Raises:
+            InputError: a pool has no replica on available nodes.
+        """
+        context = replace(context_of(self.spec, self.folder), unavailable=load_fleet(self.state.root).unavailable())
+        _check_every_pool_serves(context)
         credentials = self.credentials
         fingerprints, sha256 = credentials.fingerprints(context), credentials.clients_sha256()
         renewals = credentials.renewals()
@@ -165,6 +171,15 @@ class Site:
             refusals=tuple(refusals(context, facts)),
             scope=scope,
             unknown=dict(unknown or {}),
+        )
+
+
+def _check_every_pool_serves(context: Context) -> None:
+    served = {replica.pool for replica in context.serving_replicas}
+    if lost := [pool.name for pool in context.spec.pools if pool.replicas and pool.name not in served]:
+        raise InputError(
+            f"pool {lost[0]} has no replica on available nodes; unavailable: {', '.join(sorted(context.unavailable))}",
+            hint="show the nodes: sovctl node list; release a node, or remove the pool from site.yaml",
         )
 
 

@@ -127,7 +127,7 @@ def _pools(context: Context) -> Iterator[dict[str, Any]]:
         named.append(look.upstream)
     for name in dict.fromkeys(named):
         pool = pools[name]
-        replicas = [each for each in context.replicas if each.pool == pool.name]
+        replicas = [each for each in context.serving_replicas if each.pool == pool.name]
         yield {
             "name": name,
             "kind": "pool",

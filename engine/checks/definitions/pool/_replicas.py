@@ -42,9 +42,9 @@ class Expected(Expectation):
 
 
 def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
-    """Yield every replica with a rank on the node."""
+    """Yield every serving replica with a rank on the node."""
     context = site.context
-    for replica in context.replicas_on(node):
+    for replica in context.serving_on(node):
         rank = next(each for each in replica.ranks if each.node == node.name)
         name = pool_resource.instance(replica)
         yield Expected(
