@@ -1,7 +1,7 @@
 """Supported operating systems of nodes, and the packages that a platform needs on each of them.
 
     system = supported(node_facts.system)                     # None: sovctl refuses the node
-    [(each.name, each.version) for each in system.packages_for(platform, lock, needs=...)]
+    [each.spec for each in system.packages_for(platform, lock, kernel="6.8.0-110", python=True, has_own_kernel=True)]
 
 The data are in operating_systems.yaml. Names and versions of packages are templates over the versions of a driver lock.
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,8 @@ def test_versions_are_exact_and_components_known(system: SupportedSystem) -> Non
     for row in system.packages:
         assert row.component in known
         assert row.source
+        key = known[row.component].version
+        assert row.version is None or set(re.findall(r"\{(\w+)\}", row.version)) == {key}
     for platform in PLATFORMS:
         for each in packages(system, platform):
             assert "{" not in each.spec

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import planned_host
+from planned_nodes import empty
 from strategies import TODAY
 
 from sovctl.engine.facts.node import NodeFacts, parse_node
@@ -51,7 +51,8 @@ def capture(case: Mapping[str, Any]) -> dict[str, Any]:
     is_rpm = case["os_release"].startswith("ID=rhel")
     packages = "".join(f"{name}\t{version}\tamd64\tii \n" for name, version in case["installed"].items())
     absent = {"exit_code": None, "stdout": "", "stderr": "command not found"}
-    commands = dict(planned_host.ANSWERS_OF_BARE_NODE)
+    bare = empty("node-1")
+    commands = dict(bare.answers)
     for name, text in {
         "kernel": f"{case['kernel']}\n",
         "architecture": f"{case['architecture']}\n",
@@ -70,7 +71,7 @@ def capture(case: Mapping[str, Any]) -> dict[str, Any]:
         "captured": "2026-11-21T09:00:00Z",
         "commands": commands,
         "files": {},
-        "texts": {"/etc/os-release": case["os_release"], "/etc/dgx-release": case.get("dgx_release")},
+        "texts": {**bare.texts, "/etc/os-release": case["os_release"], "/etc/dgx-release": case.get("dgx_release")},
     }
 
 

@@ -22,7 +22,7 @@ from sovctl.support.errors import SovctlError
 
 FOLDER = EXAMPLES.parent / "tests" / "cases" / "plans"
 CASES = {path.stem: json.loads(path.read_text()) for path in sorted(FOLDER.glob("*.json"))}
-KINDS = ("repository", "package", "service")
+KINDS = ("repository", "package", "service", "reboot")
 """Kinds that a case lists; other kinds have tests of their own."""
 
 
