@@ -25,6 +25,8 @@ from .remote import Answer, run_on
 REASON = "sovctl apply"
 _GATEWAY = "/opt/sovctl/gateway/bin/python"
 _CONFIRM_S = 30.0
+_UNABLE = ("invalid choice: 'servers'", "servers cannot be drained", "expected a server of a pool")
+"""Messages of gateways that cannot drain: of an earlier version, without the file, or without the server."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class GatewayDrainer:
             for server in wanted:
                 if count := rows.get(self._urls[server]):
                     running[server] = max(running.get(server, 0), int(count))
-        unable = tuple(node for node, answer in answers.items() if answer.code == ExitCode.BAD_INPUT)
+        unable = tuple(node for node, answer in answers.items() if is_unable(answer))
         return Drained(frozenset(wanted), running, unable)
 
     def undrain(self, servers: Collection[Server], *, gateways: Collection[str]) -> None:
@@ -125,13 +127,21 @@ class GatewayDrainer:
         argv = ["runuser", f"--user={GATEWAY_USER}", "--", *command, *(self._urls[server] for server in servers)]
         answers = run_on(self._site.spec, self._site.folder, gateways, argv, timeout_s=timeout_s)
         for node, answer in answers.items():
-            if answer.code not in (ExitCode.OK, ExitCode.BAD_INPUT):
+            if answer.code != ExitCode.OK and not is_unable(answer):
                 reason = answer.error.splitlines()[0] if answer.error else f"exit code {answer.code}"
                 raise ApplyFailed(
                     f"{node}: the gateway did not confirm `servers {subcommand}`: {reason}",
                     hint="no node of this wave was changed; see journalctl --unit sovctl-gateway on the node",
                 )
         return answers
+
+
+def is_unable(answer: Answer) -> bool:
+    """Return whether a gateway cannot drain, because its version or its settings have no such servers.
+
+    Such a gateway sends a new server nothing, or is changed by this apply.
+    """
+    return answer.code == ExitCode.BAD_INPUT and any(text in answer.error for text in _UNABLE)
 
 
 def _rows(answer: Answer) -> list[dict[str, Any]]:
