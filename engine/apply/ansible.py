@@ -79,6 +79,7 @@ def inventory(spec: SiteSpec, site_folder: Path, roles: Mapping[str, Mapping[str
                 "ansible_ssh_private_key_file": str((site_folder / spec.access.key_file).resolve()),
                 "ansible_python_interpreter": "/usr/bin/python3",
                 "ansible_ssh_common_args": shlex.join(options),
+                "sovctl_planned": True,  # roles restart services, because the plan contains only changes
             },
             "hosts": {
                 name: {

@@ -11,9 +11,12 @@ from ..resources.context import Context
 from ..site.site import Site
 from . import ansible
 
+PLANNED_ONLY = "reboot"
+"""Resource type that is an action: its role runs only if a plan contains it."""
+
 
 def roles_for(
-    site: Site, context: Context, name: str, ids: set[str], facts: NodeFacts, wheel: str
+    site: Site, context: Context, name: str, ids: set[str] | None, facts: NodeFacts | None, wheel: str
 ) -> dict[str, ansible.RoleVariables]:
     """Return the variables of each role for the planned changes of one node, in the order of RESOURCE_TYPES.
 
@@ -21,14 +24,15 @@ def roles_for(
 
     Args:
         name: of the node.
-        ids: of the changes to apply; others are omitted.
+        ids: of the changes to apply; others are omitted. None: all resources of the node without reboots.
+        facts: None if the node was never observed; its orphans are unknown then.
         wheel: path of the sovctl wheel, for environments that need it.
     """
     node = context.spec.node(name)
     roles: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    reboots = any(id_.startswith(f"{name}/reboot/") for id_ in ids)
+    reboots = any(id_.startswith(f"{name}/reboot/") for id_ in ids or ())
     for desired in desired_on(context, node, facts):
-        if f"{name}/{desired.kind}/{desired.name}" not in ids:
+        if desired.kind == PLANNED_ONLY if ids is None else f"{name}/{desired.kind}/{desired.name}" not in ids:
             continue
         item = {"name": desired.name, **desired.variables}
         if desired.state is None:
