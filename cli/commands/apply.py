@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from .. import output
+
+if TYPE_CHECKING:
+    from sovctl.engine.site.site import Site
 
 EPILOG = """Examples: sovctl apply site.yaml  ·  sovctl apply site.yaml --yes  ·  sovctl apply site.yaml --resume"""
 
@@ -22,6 +26,9 @@ def apply(
     state: Path | None = typer.Option(None, "--state", help="State folder; default: .sovctl next to SITE."),
     yes: bool = typer.Option(False, "--yes", "-y", help="Apply without confirmation."),
     resume: bool = typer.Option(False, "--resume", help="Continue an apply that did not finish."),
+    rollback: bool = typer.Option(
+        False, "--rollback", help="Plan and apply the site description that was applied before this site.yaml."
+    ),
     allow_downtime: list[str] = typer.Option(
         [], "--allow-downtime", help="Let this pool, or `gateway`, go below its min_serving. Repeatable."
     ),
@@ -41,6 +48,8 @@ def apply(
     from ..views.plan import summary
 
     opened = Site.open(site, state=state, touches_nodes=True)
+    if rollback:
+        opened = _rolled_back(opened, site, state, resume=resume)
     plan = opened.saved_plan()
     output.info(f"plan {plan.sha256[:12]} of {plan.created}: {summary(plan)}")
     if not plan.changes and not resume:
@@ -86,3 +95,30 @@ def apply(
         output.line(
             f"applied and verified {outcome.done} changes in {outcome.seconds:.0f} s; next: sovctl verify {site}"
         )
+    if rollback:
+        output.info(f"{site} still has the later description; the applied one is in {opened.state.applied}")
+
+
+def _rolled_back(opened: Site, site: Path, state: Path | None, *, resume: bool) -> Site:
+    """Return the site with its earlier description. Unless an apply is resumed, plan it, show and save the plan."""
+    from sovctl.engine.plan import file
+    from sovctl.engine.site.applied import check_locks, of_plan, previous
+    from sovctl.engine.site.site import Site
+
+    from ..views.plan import show_plan
+
+    if resume:
+        applied, data = of_plan(opened.state.applied, spec_sha256=opened.saved_plan().spec_sha256)
+    else:
+        applied, data = previous(opened.state.applied, current_spec_sha256=opened.loaded.spec_sha256)
+    earlier = Site.open(site, state=state, touches_nodes=True, data=data)
+    context = earlier.context()
+    check_locks(applied, context)
+    output.info(f"rollback to the site description of run {applied.run}")
+    if not resume:
+        observed, unknown = earlier.observe_reachable(context, None, report=lambda text: output.progress(text))
+        output.progress_done()
+        made = earlier.plan(context, observed, unknown=unknown)
+        file.write(made, earlier.state.plan_file, earlier.plan_key())
+        show_plan(made)
+    return earlier

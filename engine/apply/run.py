@@ -22,8 +22,10 @@ from sovctl.support.errors import PlanStale, SovctlError
 from ..facts.running import BOOT_ID
 from ..plan import code_wheel
 from ..plan.build import changes
+from ..plan.scope import EVERYTHING
 from ..plan.serving import Serving
 from ..plan.support import check_no_refusals, refusals
+from ..site.applied import Applied, keep, locks_of
 from ..site.site import Site
 from .availability.consent import check_consent
 from .availability.drain import GatewayDrainer
@@ -133,5 +135,15 @@ def apply(
                     journal.write("interrupted")
                 raise
             journal.write("finished", done=len(current))
+        if plan.scope == EVERYTHING and not plan.unknown:
+            record = Applied(
+                run_id,
+                site.loaded.text_sha256,
+                site.loaded.spec_sha256,
+                plan.sha256,
+                plan.sovctl_version,
+                locks_of(context),
+            )
+            keep(site.state.applied, record, site.loaded.data)
         seconds = (datetime.now(UTC) - started).total_seconds()
         return Outcome(run_id, plan.sha256, len(current), seconds)

@@ -46,18 +46,19 @@ class Site:
         self.credentials = Credentials(self.spec, state, self.folder)
 
     @classmethod
-    def open(cls, path: Path, *, state: Path | None = None, touches_nodes: bool) -> Site:
+    def open(cls, path: Path, *, state: Path | None = None, touches_nodes: bool, data: bytes | None = None) -> Site:
         """Load a site.yaml.
 
         Args:
             touches_nodes: also check the files of site.yaml, enter its network namespace, and check that
                 `perimeter.management` contains this controller.
+            data: content of an earlier site.yaml, to use instead of the file's.
 
         Raises:
             SpecError: site.yaml is invalid; contains all problems.
             InputError: the firewall would end this controller's access.
         """
-        loaded = load(path)
+        loaded = load(path, data=data)
         if touches_nodes:
             netns.enter(loaded.spec.access.network_namespace)
             check_files(loaded)

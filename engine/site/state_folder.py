@@ -5,6 +5,7 @@
   pki/        the site's certificate authority and its certificates
   facts/      newest capture of each node
   plans/      plan files
+  applied/    site descriptions that were applied completely
   journal/    one file for each apply, one JSON line for each event
   evidence/   evidence of `sovctl verify`
   ledger/     Merkle log
@@ -44,6 +45,7 @@ class SiteState:
         self.pki = root / "pki"
         self.facts = root / "facts"
         self.plans = root / "plans"
+        self.applied = root / "applied"
         self.journal = root / "journal"
         self.evidence = root / "evidence"
         self.ledger = root / "ledger"

@@ -55,6 +55,8 @@ class LoadedSpec:
     text: YamlText
     catalog: Catalog
     """The catalogue of sovctl with the site's entries."""
+    data: bytes
+    """Content of the file."""
 
     @property
     def folder(self) -> Path:
@@ -71,18 +73,19 @@ class LoadedSpec:
         return self.folder / reference
 
 
-def load(path: Path, *, today: date | None = None, is_draft: bool = False) -> LoadedSpec:
+def load(path: Path, *, today: date | None = None, is_draft: bool = False, data: bytes | None = None) -> LoadedSpec:
     """Read and check a site.yaml. Of the files it names, only `catalog_file` and `calibration_file` are read.
 
     Args:
         today: current day in UTC, for expiry dates; None: the system clock's.
         is_draft: whether the site is only sized; its pools may then need more nodes than it has.
+        data: content to use instead of the file's.
 
     Raises:
         SpecError: all problems of the site.
         InputError: the file is unreadable.
     """
-    data = _read(path)
+    data = _read(path) if data is None else data
     day = today or datetime.now(UTC).date()
     return parse(data, path=path, today=day, catalog=_catalog(data, path), is_draft=is_draft)
 
@@ -169,6 +172,7 @@ def parse(data: bytes, *, path: Path, today: date, catalog: Catalog, is_draft: b
         spec_sha256=digest(spec.model_dump(mode="json")),
         text=text,
         catalog=catalog,
+        data=data,
     )
 
 
