@@ -17,10 +17,11 @@ def log(text: str) -> None:
 
 def run(pid_file: Path, version: str) -> int:
     """Write the PID file and wait for SIGTERM or SIGINT. Return the exit code, 0."""
-    pid_file.parent.mkdir(parents=True, exist_ok=True)
-    pid_file.write_text(f"{os.getpid()} {version}\n")
+    # First, because a signal after the PID file exists must not end the process with the file in place.
     wanted = {signal.SIGTERM, signal.SIGINT}
     signal.pthread_sigmask(signal.SIG_BLOCK, wanted)
+    pid_file.parent.mkdir(parents=True, exist_ok=True)
+    pid_file.write_text(f"{os.getpid()} {version}\n")
     _notify_systemd("READY=1")
     signal.sigwait(wanted)
     pid_file.unlink(missing_ok=True)
