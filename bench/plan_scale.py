@@ -24,6 +24,7 @@ from typing import Any
 
 import yaml
 
+from sovctl.engine.facts import running
 from sovctl.engine.plan.build import requests
 from sovctl.engine.site.site import Site
 from sovctl.engine.validation.presets import FOLDER as PRESETS
@@ -66,6 +67,9 @@ OS_RELEASE = 'NAME="Ubuntu"\nVERSION_ID="24.04"\nID=ubuntu\nID_LIKE=debian\nVERS
 STDOUT = {
     "kernel": "6.8.0-60-generic\n",
     "virtualization": "none\n",
+    "started": "UserspaceTimestamp=@1795200000\n",
+    "system": "running\n",
+    "firmware": "[]\n",
     "packages": "bash\t5.2.21-2ubuntu4\tamd64\tii \nnftables\t1.0.9-1build1\tamd64\tii \n",
     "units": "Id=none.service\nLoadState=not-found\n",
 }
@@ -78,7 +82,11 @@ def capture(name: str, commands: Iterable[str]) -> dict[str, Any]:
         "captured": "2026-11-27T00:00:00Z",
         "commands": {each: {"exit_code": 0, "stdout": STDOUT.get(each, ""), "stderr": ""} for each in commands},
         "files": {},
-        "texts": {"/etc/os-release": OS_RELEASE},
+        "texts": {
+            **dict.fromkeys(running.READ),
+            running.BOOT_ID: "663a30d8-26c3-4f15-a35f-cc95c37922be\n",
+            "/etc/os-release": OS_RELEASE,
+        },
     }
 
 
