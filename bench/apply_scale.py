@@ -42,6 +42,7 @@ from sovctl.engine.resources import pool
 from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.gateway import service as gateway
 from sovctl.engine.resources.resource import Change, Risk, Verb
+from sovctl.engine.resources.tree import TreeRecord
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 from sovctl.support.atomic_files import write_atomic
@@ -124,6 +125,9 @@ class SimulatedNodes:
     def observe(self, nodes: Collection[str]) -> dict[str, NodeFacts]:
         """Return facts; failing nodes may be silent."""
         return {node: self.facts[node] for node in nodes if self.failing.get(node) != "silence"}
+
+    def record(self, trees: Mapping[tuple[str, str], TreeRecord]) -> None:
+        """Store nothing, because the simulated changes build no environment or model."""
 
     def problems(self, kinds: Mapping[str, Collection[str]]) -> dict[str, str]:
         """Return the nodes whose checks do not pass."""

@@ -11,8 +11,11 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sovctl.engine.plan.build import context_of
+from sovctl.engine.resources import environment, model
 from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.credential import credentials_on, fingerprint
+from sovctl.engine.resources.tree import TreeRecord, tree_id
+from sovctl.engine.spec import Node
 from sovctl.engine.validation.load import load
 from sovctl.engine.validation.presets import names
 from sovctl.support.canonical_json import sha256_hex
@@ -32,7 +35,23 @@ def context(preset: str) -> Context:
         for _, node in made.spec.nodes()
         for each in credentials_on(made, node)
     }
-    return replace(made, fingerprints=found)
+    trees = {
+        (node.name, tree): TreeRecord(root, sha256_hex(f"invented manifest of {tree}"))
+        for _, node in made.spec.nodes()
+        for tree, root in tree_roots(made, node).items()
+    }
+    return replace(made, fingerprints=found, trees=trees)
+
+
+def tree_roots(site: Context, node: Node) -> dict[str, str]:
+    """Folders of a node's environments and models, by `tree_id`."""
+    environments = {
+        tree_id("environment", each.name): f"{environment.ROOT}/{each.name}-{each.built_from[:12]}"
+        for each in environment.wanted_on(site, node)
+    }
+    return environments | {
+        tree_id("model", each.name): f"{model.STORE}/{each.name}" for each in model.folders(site, node)
+    }
 
 
 def credential_sha256(node: str, file: str) -> str:

@@ -48,6 +48,7 @@ def plan(
     from sovctl.engine.plan.order import RESOURCE_TYPES
     from sovctl.engine.plan.scope import chosen
     from sovctl.engine.site.site import Site
+    from sovctl.engine.spec import UnmanagedRule
 
     from ..views.plan import show_plan
 
@@ -91,4 +92,7 @@ def plan(
     if made.unknown:
         output.info(f"{len(made.unknown)} of {len(made.unknown) + len(made.facts_sha256)} nodes were not planned")
         return ExitCode.UNREACHABLE
+    if made.unmanaged and opened.spec.unmanaged is UnmanagedRule.REFUSE:
+        output.info("apply fails until the unmanaged things are gone (site.yaml: unmanaged)")
+        return ExitCode.FAILURE
     return ExitCode.CHANGES if detailed_exitcode and made.changes else ExitCode.OK

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sovctl.engine.plan.file import Plan
+from sovctl.engine.plan.unmanaged import Unmanaged
 from sovctl.engine.resources.resource import Change, Risk, Verb
 
 from .. import output
@@ -46,6 +47,7 @@ def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> 
     for refusal in plan.refusals:
         output.line(output.style(f"cannot be applied: {refusal.node}: {refusal.message}", "red"))
         output.line(f"  hint: {refusal.hint}")
+    _show_unmanaged([each for each in plan.unmanaged if only in (None, each.node)])
     output.line(summary(plan))
 
 
@@ -70,6 +72,13 @@ def like_nodes(by_node: dict[str, list[Change]]) -> list[list[str]]:
 def _keys(change: Change) -> tuple[str, ...]:
     """Return the keys that an update changes; empty for a new resource, because ranks of a replica have other keys."""
     return tuple(change.after or ()) if change.verb is Verb.UPDATE else ()
+
+
+def _show_unmanaged(things: list[Unmanaged]) -> None:
+    if things:
+        output.line(output.style(f"unmanaged: {len(things)}, not changed by apply", "bold"))
+        for each in things:
+            output.line(f"  {output.style('!', 'yellow')} {each.node}  {each.kind}  {each.name}  {each.detail}")
 
 
 def summary(plan: Plan) -> str:

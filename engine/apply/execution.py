@@ -9,6 +9,8 @@ from sovctl.support.errors import NodeUnreachable
 
 from ..facts.node import NodeFacts
 from ..resources.context import Context
+from ..resources.tree import TreeRecord
+from ..site import tree_records
 from ..site.site import Site
 from . import ansible
 from .node_lock.locks import NodeLocks
@@ -28,6 +30,9 @@ class Executor(Protocol):
 
     def observe(self, nodes: Collection[str]) -> dict[str, NodeFacts]:
         """Return new facts of nodes, by name; nodes without an answer are absent."""
+
+    def record(self, trees: Mapping[tuple[str, str], TreeRecord]) -> None:
+        """Store the records of trees that were built, by (node, `tree_id`)."""
 
 
 class AnsibleExecutor:
@@ -76,3 +81,7 @@ class AnsibleExecutor:
         except NodeUnreachable:
             return {}
         return found
+
+    def record(self, trees: Mapping[tuple[str, str], TreeRecord]) -> None:
+        """Write the records to the state folder."""
+        tree_records.save(self._site.state.trees, trees)

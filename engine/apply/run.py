@@ -21,7 +21,7 @@ from sovctl.support.errors import PlanStale, SovctlError
 
 from ..facts.running import BOOT_ID
 from ..plan import code_wheel
-from ..plan.build import changes
+from ..plan.build import changes, unmanaged_things
 from ..plan.scope import EVERYTHING
 from ..plan.serving import Serving
 from ..plan.support import check_no_refusals, refusals
@@ -37,7 +37,7 @@ from .node_lock.locks import NodeLocks
 from .outcome import Outcome, ledger_record
 from .progress import Follower, Progress, Report
 from .reboots import NodesThatStart, interrupted, refuse_own_host
-from .stale import check_bindings, check_same
+from .stale import check_bindings, check_same, check_unmanaged
 from .wave import WaveRunner
 
 
@@ -96,6 +96,7 @@ def apply(
         current = changes(context, facts, scope=plan.scope)
         check_same(plan, current, resume=resume)
         refuse_own_host(current, facts, boot_id=Path(BOOT_ID).read_text().strip())
+        check_unmanaged(site.spec, unmanaged_things(context, facts, current))
         site.credentials.ensure(context)
         context = site.context()
         wheel = site.state.root / "code" / code_wheel.file_name()

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from sovctl.support.errors import InputError, PlanStale
+from sovctl.support.errors import InputError, PlanStale, SovctlError
 
 from ..plan import code_wheel
 from ..plan.build import RESTARTED
 from ..plan.file import Plan
+from ..plan.unmanaged import Unmanaged
 from ..resources.context import Context
 from ..resources.resource import CREATED_BY_APPLY, Change
 from ..site.site import Site, inputs_digest
+from ..spec import SiteSpec, UnmanagedRule
 from .journal import unfinished
+
+
+class UnmanagedThings(SovctlError):
+    """Nodes have unmanaged things, which site.yaml refuses."""
+
 
 MAX_AGE_S = 24 * 3600
 """Maximum age of a plan, seconds: one day."""
@@ -86,3 +94,18 @@ def _still_wanted(planned: Change, current: Change) -> bool:
         return planned.after is current.after
     placeholders = (CREATED_BY_APPLY, *RESTARTED.values())
     return all(planned.after.get(key, value) in (value, *placeholders) for key, value in current.after.items())
+
+
+def check_unmanaged(spec: SiteSpec, found: Sequence[Unmanaged]) -> None:
+    """Check that the nodes have no unmanaged things if site.yaml refuses them.
+
+    Raises:
+        UnmanagedThings: they have.
+    """
+    if spec.unmanaged is UnmanagedRule.REFUSE and found:
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        raise UnmanagedThings(
+            f"{len(found)} unmanaged things on nodes: {', '.join(each.id for each in found[:SHOWN])}{more}",
+            where="site.yaml: unmanaged",
+            hint="no node was changed; remove them, or list accepted ones in unmanaged_allowed: sovctl plan",
+        )

@@ -7,7 +7,7 @@ wave are completed. Their servers get traffic again; servers of failed nodes sta
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..facts.node import NodeFacts
 from ..facts.running import running
@@ -26,7 +26,7 @@ from .journal import Journal
 from .outcome import ApplyFailed
 from .package_changes import package_changes, unplanned
 from .progress import Progress, Report
-from .proof import remaining
+from .proof import built_trees, remaining
 from .reboots import without_new_boot_id
 from .stale import SHOWN
 
@@ -150,6 +150,7 @@ class WaveRunner:
         seen = self.executor.observe(kinds)
         before, self.facts = self.facts, {**self.facts, **seen}
         self._fail({node: "no answer after the change" for node in kinds if node not in seen}, "observe")
+        self._record_trees(seen)
         self._check_packages(before, seen)
         self._check_reboots(before, seen)
         left: dict[str, list[Change]] = {}
@@ -172,6 +173,15 @@ class WaveRunner:
             self.journal.write("node-failed", wave=wave.name, node=node, reason=self.rollout.failed[node])
             self.report(Progress("failed", node, f"failed: {self.rollout.failed[node]}"))
         return proven
+
+    def _record_trees(self, seen: Mapping[str, NodeFacts]) -> None:
+        """Record the manifests of the environments and models that the wave has built."""
+        built = built_trees(seen, self.changes)
+        if built:
+            self.executor.record(built)
+            digests = {"/".join(key): each.manifest_sha256 for key, each in built.items()}
+            self.journal.write("trees-recorded", trees=digests)
+            self.context = replace(self.context, trees={**self.context.trees, **built})
 
     def _check_packages(self, before: Mapping[str, NodeFacts], after: Mapping[str, NodeFacts]) -> None:
         """Record the packages that changed; a node with packages that are not in the plan has failed."""

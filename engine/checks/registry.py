@@ -41,6 +41,7 @@ from .definitions.site.keys_private import KeysPrivate
 from .definitions.site.ledger_verifies import SiteLedgerVerifies
 from .definitions.site.root_certificate_lasts import RootCertificateLasts
 from .definitions.software.driver_exact import DriverExact
+from .definitions.software.environment_files import EnvironmentFiles
 from .definitions.software.fabric_manager_equals_driver import FabricManagerEqualsDriver
 from .definitions.software.packages_held import PackagesHeld
 from .definitions.software.sources_only_mirror import SourcesOnlyMirror
@@ -68,6 +69,7 @@ CHECKS: tuple[Check[Any], ...] = (
     FabricReady(),
     PortsActive(),
     ModelChecksum(),
+    EnvironmentFiles(),
     FlagsAsPlanned(),
     ProbeAnswers(),
     TlsClientCertificateRequired(),

@@ -27,7 +27,7 @@ from .operating_system import (
 )
 from .rpm import parse_versionlock
 from .sysctl import parse_sysctl
-from .units import parse_units
+from .units import UnitState, parse_units
 from .unreadable import Unreadable
 
 SIMULATION_MARK = "/etc/sovctl-simulated"
@@ -83,7 +83,8 @@ class NodeFacts:
         packages: installed packages by name.
         files: {"sha256", "mode", "uid", "gid", "size", "mtime_ns", "link"} by path; keys that do not apply are absent.
         texts: contents by path; None for an absent file.
-        units: existing units by name.
+        units: loaded units by name; services without suffix.
+        unit_states: all requested units, also masked and absent ones, by name with suffix.
         ruleset: lines of `nft -s list ruleset`; None without nftables.
         sysctls: values by key.
         answers: of the commands of resource types, by name; `answer` returns their output.
@@ -103,6 +104,7 @@ class NodeFacts:
     sysctls: Mapping[str, str]
     answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     system: OperatingSystem = field(default_factory=OperatingSystem)
+    unit_states: Mapping[str, UnitState] = field(default_factory=dict)
 
     def answer(self, name: str, *, may_fail: bool = False) -> str:
         """Return the standard output of a command that a resource type requested.
@@ -179,6 +181,7 @@ def _facts(capture: Mapping[str, Any]) -> NodeFacts:
         files={_printable(path): _file(entry) for path, entry in capture["files"].items()},
         texts={path: None if text is None else _printable(text) for path, text in capture["texts"].items()},
         units=_units(_output(node, commands, "units"), _processes(capture)),
+        unit_states={each.id: each for each in parse_units(_output(node, commands, "units"))},
         ruleset=tuple(_output(node, commands, "ruleset").splitlines()) if has_nft else None,
         # The command is absent if the platform has no settings.
         sysctls=parse_sysctl(_output(node, commands, "sysctl", may_fail=True)) if "sysctl" in commands else {},

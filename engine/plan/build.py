@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from sovctl.support.canonical_json import sha256_hex
@@ -21,11 +21,13 @@ from ..resources import pool
 from ..resources.context import Context
 from ..resources.credential import CERTIFICATES
 from ..resources.environment import ENGINE, GATEWAY
+from ..resources.gateway import service as gateway
 from ..resources.resource import Change, Desired, State, Verb, difference
 from ..resources.resource_type import Query
+from ..resources.unit import full_name
 from ..spec import Node, SiteSpec
 from ..validation.load import catalog_of
-from . import code_wheel, reboots
+from . import code_wheel, reboots, unmanaged
 from .observed_risk import with_observed_risk
 from .order import RESOURCE_TYPES
 from .reboots import restart_cause, with_reboot
@@ -46,7 +48,9 @@ COMMANDS = {
     "versionlock": ["dnf", "-q", "versionlock", "list"],
     "ruleset": ["nft", "-s", "list", "ruleset"],
 }
-UNIT_PROPERTIES = "Id,LoadState,ActiveState,UnitFileState,ActiveEnterTimestamp,MainPID"
+UNIT_PROPERTIES = (
+    "Id,LoadState,ActiveState,UnitFileState,ActiveEnterTimestamp,MainPID,FragmentPath,DropInPaths,NeedDaemonReload"
+)
 READ = (OS_RELEASE, DGX_RELEASE, SECURE_BOOT_VARIABLE, "/proc/sys/kernel/random/boot_id", SIMULATION_MARK)
 
 
@@ -92,12 +96,14 @@ def requests(context: Context) -> dict[str, Request]:
 def _request(context: Context, node: Node) -> Request:
     queries: list[Query] = [kind.query(context, node) for kind in RESOURCE_TYPES]
     units = sorted({unit for query in queries for unit in query.units})
+    survey = unmanaged.commands(context, node, queries)
     sysctls = sorted({key for query in queries for key in query.sysctls})
     # Without a key sysctl prints its usage and fails.
     settings = {"sysctl": ["sysctl", "-e", *sysctls]} if sysctls else {}
     return Request(
         commands=COMMANDS
         | {name: list(argv) for query in queries for name, argv in query.commands.items()}
+        | survey
         | settings
         | {
             "units": [
@@ -105,7 +111,7 @@ def _request(context: Context, node: Node) -> Request:
                 "show",
                 "--timestamp=unix",
                 f"--property={UNIT_PROPERTIES}",
-                *(unit if unit.endswith(".timer") else f"{unit}.service" for unit in units),
+                *map(full_name, units),
             ],
         },
         hash=tuple(dict.fromkeys(pattern for query in queries for pattern in query.hash)),
@@ -118,6 +124,20 @@ def desired_on(context: Context, node: Node, facts: NodeFacts | None) -> list[De
     return [desired for kind in RESOURCE_TYPES for desired in kind.expect(context, node, facts)]
 
 
+def unmanaged_things(
+    context: Context, facts: Mapping[str, NodeFacts], found: Collection[Change]
+) -> list[unmanaged.Unmanaged]:
+    """Return the unmanaged things of all nodes, in the order of site.yaml.
+
+    Args:
+        found: changes of the plan; a thing that one of them removes is omitted.
+    """
+    nodes = [node.name for _, node in context.spec.nodes()]
+    return [
+        each for name in nodes if name in facts for each in sorted(unmanaged.unmanaged_on(context, facts[name], found))
+    ]
+
+
 TLS_FILES = frozenset(credential.file for credential in CERTIFICATES)
 
 # Whether a change of a resource type requires a restart of another resource, which has read or loaded the old state.
@@ -126,7 +146,21 @@ RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
     "credential": lambda change, each: each.kind == "gateway" or (each.kind == "pool" and change.name in TLS_FILES),
     "environment": lambda change, each: (change.name, each.kind) in ((ENGINE, "pool"), (GATEWAY, "gateway")),
     "model": lambda change, each: each.kind == "pool" and change.name in each.variables["weights"],
+    "unit": lambda change, each: change.name in _units_of(each),
 }
+# Name of the unit of a resource, by resource type.
+_UNIT_OF: dict[str, Callable[[Desired], str]] = {
+    "clock": lambda _each: "chrony.service",
+    "service": lambda each: f"{each.name}.service",
+    "pool": lambda each: f"{each.variables['unit']}.service",
+    "gateway": lambda _each: f"{gateway.UNIT}.service",
+}
+
+
+def _units_of(each: Desired) -> tuple[str, ...]:
+    return (_UNIT_OF[each.kind](each),) if each.kind in _UNIT_OF else ()
+
+
 RESTARTED = {"runs_what_is_written": "after a restart"}
 
 

@@ -20,9 +20,10 @@ from sovctl.support.errors import InputError, PlanTampered
 from ..resources.resource import Change
 from .scope import EVERYTHING, Scope
 from .support import Refusal
+from .unmanaged import Unmanaged
 from .waves import Wave
 
-FORMAT = 2
+FORMAT = 3
 LIMIT_BYTES = 256 << 20
 """Largest plan file, bytes. Estimate for a new site of 1,024 nodes: 30 changes of 1.6 kB on each, 50 MB."""
 
@@ -40,6 +41,7 @@ class Plan:
         unknown: reason by node that could not be observed, or shares a replica with such a node; not planned.
         simulated: True if a node has simulated hardware.
         refusals: reasons why this plan cannot be applied.
+        unmanaged: things on nodes that apply does not change.
     """
 
     site: str
@@ -54,6 +56,7 @@ class Plan:
     refusals: tuple[Refusal, ...] = ()
     scope: Scope = EVERYTHING
     unknown: Mapping[str, str] = field(default_factory=dict)
+    unmanaged: tuple[Unmanaged, ...] = ()
 
     def body(self) -> dict[str, Any]:
         """Return the signed content as plain values."""
@@ -71,6 +74,7 @@ class Plan:
             "changes": [change.to_json() for change in self.changes],
             "waves": [wave.to_json() for wave in self.waves],
             "refusals": [each.to_json() for each in self.refusals],
+            "unmanaged": [each.to_json() for each in self.unmanaged],
         }
 
     @property
@@ -124,4 +128,5 @@ def _parse(body: Mapping[str, Any]) -> Plan:
         refusals=tuple(Refusal(each["node"], each["message"], each["hint"]) for each in body["refusals"]),
         scope=Scope.from_json(body["scope"]),
         unknown={str(name): str(reason) for name, reason in body["unknown"].items()},
+        unmanaged=tuple(Unmanaged.from_json(each) for each in body["unmanaged"]),
     )

@@ -22,7 +22,8 @@ def schema() -> dict[str, Any]:
     made = TypeAdapter(Plan).json_schema(mode="serialization")
     text = {"type": "string"}
     made["properties"] |= {"format": {"const": FORMAT}, "sha256": {**text, "pattern": "^[0-9a-f]{64}$"}}
-    made["$defs"]["Change"]["properties"]["id"] = {**text, "description": "`node/kind/name`, unique in a plan."}
+    for name in ("Change", "Unmanaged"):
+        made["$defs"][name]["properties"]["id"] = {**text, "description": "`node/kind/name`, unique in a plan."}
     for part in (made, *made["$defs"].values()):
         if "properties" in part:
             part |= {"required": sorted(part["properties"]), "additionalProperties": False}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..resources import (
+    attributes,
     clock,
     credential,
     environment,
@@ -13,7 +14,9 @@ from ..resources import (
     reboot,
     repository,
     service,
+    superseded_environment,
     tuning,
+    unit,
 )
 from ..resources.gateway import service as gateway
 from ..resources.host import (
@@ -32,8 +35,9 @@ from ..resources.host import (
 from ..resources.resource_type import ResourceType
 
 # Packages need the mirror. All changes that need a reboot precede it, so that one is enough. The firewall precedes
-# secrets and services. Pools need weights, certificates and an engine. The gateway is last, because it needs the pools.
-RESOURCE_TYPES: tuple[ResourceType, ...] = (
+# secrets and services. Pools need weights, certificates and an engine. The gateway needs the pools. Superseded
+# environments are last, because services use them until their restart.
+_OTHERS: tuple[ResourceType, ...] = (
     repository.RESOURCE_TYPE,
     package.RESOURCE_TYPE,
     service.RESOURCE_TYPE,
@@ -57,4 +61,12 @@ RESOURCE_TYPES: tuple[ResourceType, ...] = (
     model.RESOURCE_TYPE,
     pool.RESOURCE_TYPE,
     gateway.RESOURCE_TYPE,
+    superseded_environment.RESOURCE_TYPE,
+)
+
+# An immutable file cannot be written, and a mask or a drop-in changes what a restart does.
+RESOURCE_TYPES: tuple[ResourceType, ...] = (
+    attributes.RESOURCE_TYPE,
+    unit.resource_type(lambda: _OTHERS),
+    *_OTHERS,
 )

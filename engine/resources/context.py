@@ -18,6 +18,7 @@ from ..placement import Replica
 from ..spec import Model, Node, NodeGroup, Pool, SiteSpec
 from ..spec.gateway import Gateway
 from .resource import CREATED_BY_APPLY
+from .tree import UNRECORDED, TreeRecord
 
 ROLES = package_folder("roles")
 
@@ -44,6 +45,7 @@ class Context:
             environment and credentials stay, because the node may return.
         code_sha256: digest of this controller's code, which the gateway runs as a wheel.
         catalog_files: the site's catalogue entries and measurements, if it has any.
+        trees: records of trees, by (node, `tree_id`); empty before the first apply.
     """
 
     spec: SiteSpec
@@ -59,6 +61,7 @@ class Context:
     catalog_files: tuple[Path, ...] = ()
     clients_sha256: str = CREATED_BY_APPLY
     unavailable: frozenset[str] = frozenset()
+    trees: Mapping[tuple[str, str], TreeRecord] = field(default_factory=dict)
 
     @cached_property
     def gateway_nodes(self) -> tuple[Node, ...]:
@@ -119,6 +122,10 @@ class Context:
     def fingerprint(self, node: Node, file: str) -> str:
         """Return the fingerprint of a credential on a node; `CREATED_BY_APPLY` if it does not exist yet."""
         return self.fingerprints.get((node.name, file), CREATED_BY_APPLY)
+
+    def tree(self, node: Node, tree: str) -> TreeRecord:
+        """Return the record of a tree by its `tree_id`; `UNRECORDED` if no apply has built it."""
+        return self.trees.get((node.name, tree), UNRECORDED)
 
 
 def render(role: str, template: str, **values: object) -> str:

@@ -1,22 +1,27 @@
 """Model weights and adapters on the nodes that serve them, verified by the manifest whose digest is in site.yaml.
 
-The role verifies the hash of each file and then writes sizes and times to `.verified`. A plan compares these, because
-hashing hundreds of gigabytes takes minutes. `sovctl verify` hashes the files again.
+The role verifies the hash of each file, and then writes a manifest of the folder with sizes, times and inodes. A plan
+compares these, because hashing hundreds of gigabytes takes minutes. `sovctl verify` hashes the files again.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..facts.node import NodeFacts
+from ..facts.trees import TreeState
 from ..spec import Node
-from .context import ENGINE_USER, Context
+from .context import Context
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
+from .tree import PROGRAM, command, expected_state, observed_state, observed_tree, tree_id
 
 STORE = "/srv/sovctl/models"
+VERIFIED = ".verified"
+"""File name of the manifest of the verified folder. The site's own manifest is the file MANIFEST."""
+TREES = "model-trees"
+"""Name of the command in the request to the probe."""
 
 
 @dataclass(frozen=True)
@@ -51,53 +56,43 @@ def folders(context: Context, node: Node) -> list[Folder]:
 def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
     url = str(context.spec.artifacts.models_url).rstrip("/")
     for folder in folders(context, node):
+        record = context.tree(node, tree_id("model", folder.name))
         yield Desired(
             kind="model",
             name=folder.name,
-            state={"manifest_sha256": folder.manifest_sha256, "changed_files": []},
+            state={"manifest_sha256": folder.manifest_sha256, **expected_state(record)},
             why=f"{folder.what}, each file verified by SHA-256",
             variables={
                 "url": f"{url}/{folder.name}",
                 "folder": f"{STORE}/{folder.name}",
                 "manifest_sha256": folder.manifest_sha256,
-                "owner": ENGINE_USER,
+                "manifest_program": str(PROGRAM),
             },
+            findings=record.findings,
             risk=Risk.WORKLOAD,
             minutes=0.2,
         )
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:
-    folder = desired.variables["folder"]
-    manifest = facts.sha256(f"{folder}/MANIFEST")
-    verified = facts.texts.get(f"{folder}/.verified")
-    if manifest is None or verified is None:
+    manifest = facts.sha256(f"{desired.variables['folder']}/MANIFEST")
+    tree = built_tree(facts, desired.name)
+    if manifest is None and (tree is None or tree.manifest_sha256 is None):
         return None
-    try:
-        known = {name: (int(size), _nanoseconds(seconds)) for name, size, seconds in json.loads(verified)}
-    except (ValueError, TypeError):
-        return None
-    # A link or an unreadable file has no time in the facts, so it counts as changed.
-    there = {name: facts.files.get(f"{folder}/{name}", {}) for name in known}
-    changed = [name for name, noted in known.items() if (there[name].get("size"), there[name].get("mtime_ns")) != noted]
-    known_paths = {f"{folder}/{name}" for name in (*known, "MANIFEST", ".verified")}
-    present = [path.removeprefix(f"{folder}/") for path in facts.files if path.startswith(f"{folder}/")]
-    changed += [name for name in present if f"{folder}/{name}" not in known_paths]  # vLLM could load them
-    return {"manifest_sha256": manifest, "changed_files": sorted(changed)}
+    return {"manifest_sha256": manifest, **observed_state(tree, desired.findings)}
 
 
-def _nanoseconds(seconds: str) -> int:
-    """Return nanoseconds for a time of `find -printf %T@`, which is in seconds with ten decimals."""
-    whole, _, part = seconds.partition(".")
-    return int(whole) * 1_000_000_000 + int(part[:9].ljust(9, "0"))
+def built_tree(facts: NodeFacts, name: str) -> TreeState | None:
+    """Return the state of the folder of a model or an adapter."""
+    return observed_tree(facts, TREES, f"{STORE}/{name}")
 
 
 def _query(context: Context, node: Node) -> Query:
-    names = [folder.name for folder in folders(context, node)]
+    paths = [f"{STORE}/{folder.name}" for folder in folders(context, node)]
     return Query(
-        hash=tuple(f"{STORE}/{name}/{pattern}" for name in names for pattern in ("**", "**/.*")),
-        read=tuple(f"{STORE}/{name}/.verified" for name in names),
+        hash=tuple(f"{path}/MANIFEST" for path in paths),
+        commands={TREES: command("compare", VERIFIED, paths)} if paths else {},
     )
 
 
-RESOURCE_TYPE = ResourceType("model", _expect, _observe, _query)
+RESOURCE_TYPE = ResourceType("model", _expect, _observe, _query, built_tree=built_tree)

@@ -1,7 +1,7 @@
 """Orphans: resources on a node that site.yaml no longer contains. They are recognized by files that only sovctl writes.
 
 Without their removal, a pool would continue to serve and a key would remain on the node. Data is not removed: weights,
-environments, the gateway's vault and ledger.
+the gateway's vault and ledger. Environments are removed by `superseded_environment`.
 """
 
 from __future__ import annotations

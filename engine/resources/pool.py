@@ -98,7 +98,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                 "runs_what_is_written": True,
                 "running_flags": list(planned_flags(chosen)),
                 "running_environment": _assignments(assigned),
-                "running_engine": [folder(context, ENGINE)],
+                "running_engine": [folder(context, node, ENGINE, facts)],
                 **({"probe": "active"} if rank.node_rank == 0 else {}),
             },
             why=f"{pool.model}, {pool.gpus_per_stage} GPUs by "

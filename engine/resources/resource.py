@@ -39,6 +39,7 @@ class Desired:
         variables: of the Ansible role; paths of secrets, never secrets.
         risk: of a change.
         minutes: estimated duration of a change.
+        findings: differences that `sovctl verify` found, and a plan cannot observe.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class Desired:
     variables: Mapping[str, Any] = field(default_factory=dict)
     risk: Risk = Risk.NONE
     minutes: float = 0.1
+    findings: tuple[str, ...] = ()
 
 
 class Verb(StrEnum):

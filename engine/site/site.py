@@ -15,7 +15,7 @@ from ..facts.node import NodeFacts, parse_node
 from ..gather import captures, gather
 from ..lifecycle.store import load as load_fleet
 from ..plan import code_wheel
-from ..plan.build import Comparison, changes, compare_all, context_of, requests
+from ..plan.build import Comparison, changes, compare_all, context_of, requests, unmanaged_things
 from ..plan.file import Plan, read
 from ..plan.scope import EVERYTHING, Scope, with_replicas
 from ..plan.serving import Serving
@@ -24,7 +24,7 @@ from ..plan.waves import waves
 from ..resources.context import Context
 from ..validation.load import LoadedSpec, check_files, load
 from . import network_namespace as netns
-from . import own_address
+from . import own_address, tree_records
 from .credentials import Credentials
 from .state_folder import SiteState
 
@@ -91,8 +91,8 @@ class Site:
         _check_every_pool_serves(context)
         credentials = self.credentials
         fingerprints, sha256 = credentials.fingerprints(context), credentials.clients_sha256()
-        renewals = credentials.renewals()
-        return replace(context, fingerprints=fingerprints, clients_sha256=sha256, renewals=renewals)
+        renewals, trees = credentials.renewals(), tree_records.load(self.state.trees)
+        return replace(context, fingerprints=fingerprints, clients_sha256=sha256, renewals=renewals, trees=trees)
 
     def observe(self, context: Context, nodes: Iterable[str] | None = None, *, report: Report) -> dict[str, NodeFacts]:
         """Return the facts of nodes by name, from new captures that are saved in the state folder.
@@ -172,6 +172,7 @@ class Site:
             refusals=tuple(refusals(context, facts)),
             scope=scope,
             unknown=dict(unknown or {}),
+            unmanaged=tuple(unmanaged_things(context, facts, found)),
         )
 
 

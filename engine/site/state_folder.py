@@ -6,6 +6,7 @@
   facts/      newest capture of each node
   plans/      plan files
   applied/    site descriptions that were applied completely
+  trees/      digests of the manifests of environments and models, by node
   journal/    one file for each apply, one JSON line for each event
   evidence/   evidence of `sovctl verify`
   ledger/     Merkle log
@@ -46,6 +47,7 @@ class SiteState:
         self.facts = root / "facts"
         self.plans = root / "plans"
         self.applied = root / "applied"
+        self.trees = root / "trees"
         self.journal = root / "journal"
         self.evidence = root / "evidence"
         self.ledger = root / "ledger"

@@ -47,6 +47,13 @@ class Placement(StrEnum):
         return self is Placement.HYBRID
 
 
+class UnmanagedRule(StrEnum):
+    """Whether unmanaged things on nodes block an apply."""
+
+    REPORT = "report"
+    REFUSE = "refuse"
+
+
 class Site(SpecModel):
     """Name, country and placement of the site."""
 
@@ -346,6 +353,14 @@ class SiteSpec(SpecModel):
     """Groups of identical model servers."""
     gateway: Gateway | None = None
     """Gateway between clients and models. Default: none."""
+    unmanaged: UnmanagedRule = UnmanagedRule.REPORT
+    """Files, units, users and listeners on nodes that neither a package nor sovctl put there. `report`: a plan lists
+    them. `refuse`: apply also fails until they are gone. Apply never removes them."""
+    unmanaged_allowed: list[Annotated[str, StringConstraints(min_length=1, max_length=200)]] = Field(
+        default_factory=list
+    )
+    """Paths, addresses or user names of unmanaged things that a plan omits, such as `/etc/agent/*`. `*` matches any
+    characters."""
     rollout: Rollout = Rollout()
     """Limits of an apply: capacity that keeps serving, tolerated failures, draining."""
     lifecycle: Lifecycle = Lifecycle()

@@ -62,6 +62,11 @@ _ANSWERS = {
     "cdi": "",
     "findmnt": json.dumps({"filesystems": []}),
     "lsblk": json.dumps({"blockdevices": []}),
+    "attributes": "{}",
+    "environment-folders": "",
+    "environment-trees": "{}",
+    "model-trees": "{}",
+    "unmanaged": "[]",
 }
 ANSWERS_OF_BARE_NODE = {name: {"exit_code": 0, "stdout": text, "stderr": ""} for name, text in _ANSWERS.items()}
 

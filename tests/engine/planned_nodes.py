@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import planned_files
 import planned_host
 from node_edits import OTHER_SHA256, WRITTEN_S, Change, Handle, with_answer, with_file, with_text, with_unit
 from strategies import context, credential_sha256
@@ -19,6 +20,7 @@ from sovctl.engine.facts import running
 from sovctl.engine.facts.node import InstalledPackage, NodeFacts
 from sovctl.engine.facts.operating_system import OperatingSystem, SecureBoot, Virtualization
 from sovctl.engine.plan.build import desired_on
+from sovctl.engine.resources import environment, model
 from sovctl.engine.resources.context import ROLES, render
 from sovctl.engine.resources.pool import PROCESSES
 from sovctl.engine.resources.resource import Desired
@@ -50,6 +52,14 @@ def empty(node: str) -> NodeFacts:
 def answer(stdout: str, exit_code: int = 0) -> dict[str, Any]:
     """What a command of the probe printed."""
     return {"exit_code": exit_code, "stdout": stdout, "stderr": ""}
+
+
+def with_tree(facts: NodeFacts, query: str, path: str, **fields: Any) -> NodeFacts:
+    """The same with a folder that was compared with its manifest, or with some properties of it changed."""
+    trees = json.loads(facts.answers[query]["stdout"])
+    new = {"root": path, "manifest_sha256": OTHER_SHA256, "entries": 3, "changed": [], "more": 0}
+    trees[path] = {**trees.get(path, new), **fields}
+    return with_answer(facts, query, json.dumps(trees))
 
 
 @cache
@@ -101,18 +111,21 @@ def _put_credential(facts: NodeFacts, desired: Desired, node: Node) -> NodeFacts
 
 
 def _put_environment(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
-    state, link = desired.state or {}, desired.variables["link"]
-    facts = with_text(facts, f"{link}/.built-from", f"{state['built_from']}\n")
-    return with_file(facts, f"{link}/lock.txt", state["lock_sha256"])
+    state, root = desired.state or {}, f"/opt/sovctl/{desired.name}-{(desired.state or {})['built_from'][:12]}"
+    for path in (desired.variables["link"], root):
+        facts = with_text(facts, f"{path}/.built-from", f"{state['built_from']}\n")
+        facts = with_file(facts, f"{path}/lock.txt", state["lock_sha256"])
+        facts = with_tree(facts, environment.TREES, path, root=root, manifest_sha256=state["tree_sha256"])
+    name = root.rpartition("/")[2]
+    entries = facts.answers[environment.FOLDERS]["stdout"] + f"{name}\t\n{desired.name}\t{root}\n"
+    return with_answer(facts, environment.FOLDERS, entries)
 
 
 def _put_model(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
     folder = desired.variables["folder"]
     facts = with_file(facts, f"{folder}/MANIFEST", (desired.state or {})["manifest_sha256"])
-    facts = with_file(facts, f"{folder}/weights/1.safetensors", size=7, mtime_ns=1_763_700_000_123_456_789)
-    return with_text(
-        facts, f"{folder}/.verified", json.dumps([["weights/1.safetensors", "7", "1763700000.1234567890"]]) + "\n"
-    )
+    facts = with_file(facts, f"{folder}/.verified")
+    return with_tree(facts, model.TREES, folder, manifest_sha256=(desired.state or {})["tree_sha256"])
 
 
 def _put_pool(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
@@ -133,7 +146,7 @@ def _put_pool(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
 
 def server_process(desired: Desired) -> dict[str, Any]:
     """The process of a pool's unit as planned, in the form of the process probe."""
-    engine = (desired.state or {})["running_engine"][0]
+    engine = (desired.state or {})["running_engine"][0].removesuffix(environment.GENERATION)
     argv = [f"{engine}/bin/python", "/opt/sovctl/vllm/bin/vllm", "serve", *arguments(desired.variables["flags"])]
     systemd = {"PATH": "(not read)", "INVOCATION_ID": "(not read)", "HOME": "/var/lib/sovctl/vllm"}
     return {"pid": 700, "argv": argv, "environment": systemd | desired.variables["environment"], "folders": [engine]}
@@ -165,7 +178,7 @@ CHRONY, WALL, SETTINGS = "/etc/chrony/chrony.conf", "/etc/nftables.conf", "/etc/
 UNITS, PROBE, LAUNCHER = "/etc/systemd/system", "/usr/local/lib/sovctl/probe", "/usr/local/lib/sovctl/serve"
 GATEWAY_UNIT = f"{UNITS}/sovctl-gateway.service"
 
-__all__ = ["Handle", "empty", "planned", "with_file", "with_text", "with_unit"]
+__all__ = ["Handle", "empty", "planned", "with_file", "with_text", "with_tree", "with_unit"]
 
 _PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "repository": _put_repository,
@@ -183,6 +196,7 @@ _PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "pool": _put_pool,
     "gateway": _put_gateway,
     **planned_host.PUT,
+    **planned_files.PUT,
 }
 
 
@@ -269,25 +283,45 @@ def _credential(desired: Desired) -> Iterator[Handle]:
 
 
 def _environment(desired: Desired) -> Iterator[Handle]:
-    stamp, lock = f"{desired.variables['link']}/.built-from", f"{desired.variables['link']}/lock.txt"
-    yield Handle("environment", desired.name, "lock_sha256", _file(lock))
-    yield Handle(
-        "environment", desired.name, "built_from", lambda facts: replace(facts, texts={**facts.texts, stamp: "other"})
-    )
+    link, root = desired.variables["link"], f"/opt/sovctl/{desired.name}-{desired.variables['built_from'][:12]}"
+
+    def with_both(change: Callable[[str], Change]) -> Change:
+        return lambda facts: change(root)(change(link)(facts))
+
+    def stamp(path: str) -> Change:
+        return lambda facts: replace(facts, texts={**facts.texts, f"{path}/.built-from": "other"})
+
+    def changed(path: str) -> Change:
+        return lambda facts: with_tree(facts, environment.TREES, path, changed=["lib/a.pth: not in the manifest"])
+
+    def other_manifest(path: str) -> Change:
+        return lambda facts: with_tree(facts, environment.TREES, path, manifest_sha256=None)
+
+    yield Handle("environment", desired.name, "lock_sha256", with_both(lambda path: _file(f"{path}/lock.txt")))
+    yield Handle("environment", desired.name, "built_from", with_both(stamp))
+    yield Handle("environment", desired.name, "changed_files", with_both(changed))
+    yield Handle("environment", desired.name, "tree_sha256", with_both(other_manifest))
+    yield Handle("environment", desired.name, "is_linked", _link(desired.name, "/tmp/elsewhere"))
+
+
+def _link(name: str, target: str) -> Change:
+    def change(facts: NodeFacts) -> NodeFacts:
+        lines = facts.answers[environment.FOLDERS]["stdout"].splitlines()
+        changed = [f"{name}\t{target}" if line.startswith(f"{name}\t") else line for line in lines]
+        return with_answer(facts, environment.FOLDERS, "\n".join(changed) + "\n")
+
+    return change
 
 
 def _model(desired: Desired) -> Iterator[Handle]:
     folder = desired.variables["folder"]
-    weights = f"{folder}/weights/1.safetensors"
+
+    def tree(**fields: Any) -> Change:
+        return lambda facts: with_tree(facts, model.TREES, folder, **fields)
+
     yield Handle("model", desired.name, "manifest_sha256", _file(f"{folder}/MANIFEST"))
-    yield Handle("model", desired.name, "changed_files", _file(weights, mtime_ns=1))
-    yield Handle("model", desired.name, "changed_files", _file(weights, size=8))
-    yield Handle(
-        "model",
-        desired.name,
-        "changed_files",
-        lambda facts: replace(facts, files={**facts.files, weights: {"link": "/etc/shadow", "size": 7}}),
-    )
+    yield Handle("model", desired.name, "changed_files", tree(changed=["1.safetensors: time or inode"]))
+    yield Handle("model", desired.name, "tree_sha256", tree(manifest_sha256=OTHER_SHA256))
 
 
 def _pool(desired: Desired) -> Iterator[Handle]:
@@ -344,4 +378,5 @@ _HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "pool": _pool,
     "gateway": _gateway,
     **planned_host.HANDLES,
+    **planned_files.HANDLES,
 }

@@ -16,15 +16,17 @@ from sovctl.support.canonical_json import sha256_hex
 from ...plan import code_wheel
 from ...site.site import Site
 from .run import RunResult, last_applied_plan
+from .tree_findings import store_findings
 
 
 def keep(site: Site, run: RunResult) -> list[StoredEvidence]:
-    """Store every result of a run durably; in the order of its targets.
+    """Store every result of a run durably, in the order of its targets, and its findings for the next plan.
 
     Raises:
         Busy: another process is writing to the site's ledger.
         LedgerDamaged, LedgerUnwritable: no record was stored.
     """
+    store_findings(site, run)
     plan = last_applied_plan(site.state)
     key = load_or_create(site.state.prepare().keys / "ledger.key")
     origin = f"sovctl.{site.spec.site.name}/site"

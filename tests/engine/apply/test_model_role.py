@@ -13,6 +13,7 @@ import pytest
 from real_plays import play
 
 from sovctl.engine.lab.artifacts.model_store import digests_below, manifest_text
+from sovctl.engine.resources.tree import PROGRAM
 from sovctl.support.canonical_json import sha256_hex
 
 _ROLE = {"ansible.builtin.include_role": {"name": "model"}}
@@ -41,7 +42,7 @@ def mirror(tmp_path: Path) -> Iterator[tuple[Path, str]]:
 
 def fetch(store: Path, mirror: tuple[Path, str], manifest: str) -> list[str]:
     (mirror[0] / "MANIFEST").write_text(manifest)
-    item = {"name": "m", "url": mirror[1], "folder": str(store), "owner": "root"}
+    item = {"name": "m", "url": mirror[1], "folder": str(store), "manifest_program": str(PROGRAM)}
     host = {"model_items": [item | {"manifest_sha256": sha256_hex(manifest)}]}
     return play(store.parent, [_ROLE], inventory={"all": {"hosts": {"localhost": host}}})
 
@@ -58,8 +59,13 @@ def test_what_the_manifest_lists_lies_there_and_nothing_else(mirror: tuple[Path,
     (store / "link").symlink_to("/etc/hostname")
     assert fetch(store, mirror, manifest_text(digests_below(mirror[0]))) == []
     assert lying(store) == set(FILES)
-    noted = {name: int(size) for name, size, _ in json.loads((store / ".verified").read_text())}
-    assert noted == {name: len(text) for name, text in FILES.items()}
+    _, *lines = (store / ".verified").read_text().splitlines()
+    noted = {
+        name: (size, sha256) for name, type_, _, _, _, size, *_, sha256 in map(json.loads, lines) if type_ == "file"
+    }
+    assert noted == {name: (len(text), sha256_hex(text)) for name, text in FILES.items()} | {
+        "MANIFEST": (len((store / "MANIFEST").read_bytes()), sha256_hex((store / "MANIFEST").read_bytes()))
+    }
 
 
 def test_manifests_that_lead_out_of_the_folder_are_refused(mirror: tuple[Path, str], tmp_path: Path) -> None:
@@ -72,7 +78,8 @@ def test_manifests_that_lead_out_of_the_folder_are_refused(mirror: tuple[Path, s
         (folder / "MANIFEST").write_text(manifest)
         (tmp_path / f"store-{number}").mkdir()
         url, store = f"{mirror[1]}/copy-{number}", str(tmp_path / f"store-{number}")
-        item = {"name": "m", "url": url, "folder": store, "owner": "root", "manifest_sha256": sha256_hex(manifest)}
+        item = {"name": "m", "url": url, "folder": store, "manifest_program": str(PROGRAM)}
+        item["manifest_sha256"] = sha256_hex(manifest)
         hosts[f"host-{number}"] = {"ansible_connection": "local", "model_items": [item]}
     messages = play(tmp_path, [_ROLE], inventory={"all": {"hosts": hosts}}, hosts="all")
     assert len(messages) == len(names)

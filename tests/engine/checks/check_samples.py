@@ -30,7 +30,7 @@ from sovctl.engine.checks.definitions.plan import empty_after_apply
 from sovctl.engine.checks.definitions.pool import _replicas
 from sovctl.engine.checks.definitions.site import keys_private, root_certificate_lasts
 from sovctl.engine.checks.definitions.site.keys_private import GROUP_MAY_READ, PrivateFile
-from sovctl.engine.checks.definitions.software import _lock_check, sources_only_mirror
+from sovctl.engine.checks.definitions.software import _lock_check, environment_files, sources_only_mirror
 from sovctl.engine.checks.model.check import Expectation, ProbeOutput
 from sovctl.engine.spec.types import Secret
 
@@ -43,6 +43,12 @@ def root_certificate(year: int) -> str:
         authority = Authority(Path(folder), "example")
         authority.ensure(now=datetime(year, 7, 1, tzinfo=UTC))
         return authority.certificate_file.read_text()
+
+
+def environment_tree(**changes: object) -> str:
+    """The document of the program that hashes an environment."""
+    tree = {"root": "/opt/sovctl/vllm-0123456789ab", "manifest_sha256": C, "entries": 3, "changed": [], "more": 0}
+    return json.dumps({"/opt/sovctl/vllm": tree | changes}) + "\n"
 
 
 @dataclass(frozen=True)
@@ -634,6 +640,17 @@ SAMPLES: dict[str, Sample] = {
             "link": Bad({"strange": f"{checksum.OTHER_TYPES}\n./model.safetensors\n"}, FAIL, "only files"),
         },
         ("config.json", "./config.json", "model.safetensors", checksum.OTHER_TYPES),
+    ),
+    "software.environment-files": Sample(
+        environment_files.Expected(subject="vllm", root="/opt/sovctl/vllm-0123456789ab", manifest_sha256=C),
+        {"files": environment_tree()},
+        {
+            "other-manifest": Bad({"files": environment_tree(manifest_sha256=A)}, FAIL, "manifest cccc"),
+            "no-manifest": Bad({"files": environment_tree(manifest_sha256=None)}, FAIL, "got None"),
+            "changed": Bad({"files": environment_tree(changed=["lib/a.py: content"])}, FAIL, "lib/a.py: content"),
+            "other-folder": Bad({"files": environment_tree(root="/tmp/vllm")}, FAIL, "got /tmp/vllm"),
+        },
+        ("manifest_sha256", "changed", "root"),
     ),
     "pool.flags-as-planned": Sample(
         POOL,

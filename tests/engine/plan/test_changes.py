@@ -8,14 +8,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planned_nodes import Handle, empty, planned, with_file
+from planned_nodes import Handle, empty, planned, with_file, with_tree
 from strategies import PRESETS, context, states
 
 from examples import examples
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes, desired_on
 from sovctl.engine.plan.order import RESOURCE_TYPES
-from sovctl.engine.resources.resource import Change, Desired, Risk, Verb, difference
+from sovctl.engine.resources.environment import FOLDERS, TREES
+from sovctl.engine.resources.resource import CREATED_BY_APPLY, Change, Desired, Risk, Verb, difference
 from sovctl.engine.resources.resource_type import ResourceType
 
 RESTARTED = {"runs_what_is_written": "after a restart"}
@@ -67,7 +68,8 @@ def test_an_empty_node_gets_everything_once_and_nothing_is_disturbed_but_the_wal
         # Boot options of a GPU server need one reboot; a service node needs none.
         wanted = {(each.kind, each.name) for each in desired_on(site, node, empty(node.name)) if each.kind != "reboot"}
         wanted |= {("reboot", "node")} if site.platform(node).has_gpus else set()
-        assert {(each.kind, each.name) for each in made if each.node == node.name} == wanted
+        of_absent = {(kind, name) for kind, name in wanted if kind in ("attributes", "unit")}  # of absent files
+        assert {(each.kind, each.name) for each in made if each.node == node.name} == wanted - of_absent
 
 
 def handles(preset: str) -> list[tuple[str, Handle]]:
@@ -88,11 +90,13 @@ def flipped(preset: str, node: str, handle: Handle) -> tuple[list[Change], list[
 
 def assert_names_it(preset: str, node: str, handle: Handle) -> None:
     real, restarts = flipped(preset, node, handle)
+    if handle.kind == "environment":  # a new folder supersedes the former one, and the pool runs from it
+        real = [each for each in real if each.kind not in ("superseded_environment", "pool")]
     assert [each.id for each in real] == [f"{node}/{handle.kind}/{handle.name}"]
     assert list(real[0].after or {}) == [handle.key]
     assert real[0].verb is Verb.UPDATE
     assert (real[0].before or {})[handle.key] != (real[0].after or {})[handle.key]
-    assert all(each.kind in ("service", "pool", "gateway") and each.why for each in restarts)
+    assert all(each.kind in ("service", "pool", "gateway", "clock") and each.why for each in restarts)
 
 
 @pytest.mark.parametrize("number", range(len(handles("lab"))))
@@ -122,7 +126,6 @@ def test_what_a_change_makes_start_again() -> None:
     assert restarts("lab", "n1", "package", "datacenter-gpu-manager-4-cuda13", "version") == own
     assert restarts("lab", "n1", "package", "nvidia-container-toolkit", "version") == set()
     assert restarts("lab", "n1", "package", "nvidia-open", "is_held") == set()
-    assert restarts("lab", "n1", "environment", "vllm", "built_from") == {"n1/pool/chat"}
     assert restarts("lab", "n1", "model", "echo", "changed_files") == {"n1/pool/chat"}
     assert restarts("lab", "n1", "credential", "node.key", "mode") == {"n1/pool/chat"}
     assert restarts("lab", "s1", "credential", "token.key", "fingerprint") == {"s1/gateway/gateway"}
@@ -133,12 +136,48 @@ def test_ranks_of_a_replica_start_together_though_one_differs() -> None:
     assert restarts("superpod-b200", "dgx-02", "pool", "long-context", "max-num-seqs") == {"dgx-01/pool/long-context"}
 
 
-def test_a_file_beside_the_verified_ones_of_a_model_is_a_change() -> None:
-    facts = planned("lab")[0]
-    for name in ("former.safetensors", "sub/.hidden"):
-        strayed = {**facts, "n1": with_file(facts["n1"], f"/srv/sovctl/models/echo/{name}", size=7, mtime_ns=1)}
-        [changed, *_] = changes(context("lab"), strayed)
-        assert (changed.id, changed.before) == ("n1/model/echo", {"changed_files": [name]})
+def test_a_finding_of_verify_is_a_change_of_the_next_plan_until_a_new_manifest_is_recorded() -> None:
+    facts, site = planned("lab")[0], context("lab")
+    for tree, id_ in {"model/echo": "n1/model/echo", "environment/vllm": "n1/environment/vllm"}.items():
+        record = site.trees["n1", tree]
+        found = replace(site, trees={**site.trees, ("n1", tree): replace(record, findings=("a.bin: content",))})
+        made = changes(found, facts)
+        assert [each.id for each in made][:2] == [id_, "n1/pool/chat"]
+        assert made[0].before == {"found_by_verify": ["a.bin: content"]}
+
+
+def test_a_tree_that_no_apply_recorded_is_built_though_nothing_differs_on_the_node() -> None:
+    facts, site = planned("lab")[0], context("lab")
+    unrecorded = replace(site, trees={key: each for key, each in site.trees.items() if key[0] != "n1"})
+    made = {each.id: each for each in changes(unrecorded, facts)}
+    assert {"n1/model/echo", "n1/environment/vllm", "n1/environment/installer"} <= made.keys()
+    assert made["n1/model/echo"].after == {"tree_sha256": CREATED_BY_APPLY}
+
+
+def test_a_damaged_environment_is_built_in_another_folder_and_the_former_one_is_removed() -> None:
+    facts, site = planned("lab")[0], context("lab")
+    link, root = "/opt/sovctl/vllm", site.trees["n1", "environment/vllm"].root
+    spoilt = facts["n1"]
+    for path in (link, root):
+        spoilt = with_tree(spoilt, TREES, path, changed=["lib/x.py: content"])
+    made = changes(site, {**facts, "n1": spoilt})
+    former = root.rpartition("/")[2]
+    assert [each.id for each in made] == [
+        "n1/environment/vllm",
+        "n1/pool/chat",
+        f"n1/superseded_environment/{former}",
+    ]
+    item = next(each for each in desired_on(site, site.spec.node("n1"), spoilt) if each.name == "vllm")
+    assert (item.variables["folder"], item.variables["is_built"]) == (f"{root}.2", False)
+
+
+def test_the_folder_of_another_version_is_superseded() -> None:
+    facts, site = planned("lab")[0], context("lab")
+    folders = {**facts["n1"].answers[FOLDERS]}
+    folders["stdout"] += "vllm-0123456789ab\t\nsomething-else\t\n"
+    old = replace(facts["n1"], answers={**facts["n1"].answers, FOLDERS: folders})
+    [change] = changes(site, {**facts, "n1": old})
+    assert (change.id, change.verb) == ("n1/superseded_environment/vllm-0123456789ab", Verb.DELETE)
 
 
 def test_a_model_that_a_pool_does_not_serve_leaves_it_alone() -> None:
@@ -170,5 +209,5 @@ def test_garbage_on_a_node_is_a_difference_and_never_a_crash(kind: ResourceType)
         )
         for desired in kind.expect(context("lab"), node, spoilt):
             observed = kind.observed(spoilt, desired)
-            same = {"gpu_modes", "package", "service"}  # they rest on no file
+            same = {"package", "service", "attributes", "unit", "gpu_modes"}  # they rest on the text of no file
             assert kind.name in same or difference(name, desired, observed) is not None

@@ -115,7 +115,7 @@ def test_a_gateway_taken_out_goes_with_its_secrets_and_keeps_its_data() -> None:
     secrets = {"gateway-clients.json", "token.key", "vault.kek", "gateway-ledger.key", "cloud-sovereign-cloud.key"}
     assert {f"credential/{name}" for name in secrets} <= here
     assert "stay" in gone["s1/gateway/gateway"].why
-    paths = {path for change in gone.values() for path in (change.before or {})["files"]}
+    paths = {path for change in gone.values() for path in (change.before or {}).get("files", ())}
     assert not any(path.startswith("/var/lib/sovctl") for path in paths)
 
 

@@ -56,7 +56,7 @@ def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
             port=replica.port,
             is_head=rank.node_rank == 0,
             environment=environment(context, rank),
-            engine=folder(context, ENGINE),
+            engine=folder(context, node, ENGINE, None),
             engine_version=context.spec.software.engine_version,
         )
 

@@ -1,0 +1,108 @@
+"""Unmanaged things on nodes: files, programs, units, cron entries, users and listeners of no package and not of sovctl,
+and package files that differ from their package.
+
+They are a section of the plan. Apply never removes them: with `unmanaged: refuse` it fails until they are gone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from sovctl.support.errors import SovctlError
+from sovctl.support.package_files import package_folder
+
+from ..facts.node import NodeFacts
+from ..resources.attributes import expected
+from ..resources.context import Context
+from ..resources.resource import Change
+from ..resources.resource_type import Query
+from ..resources.unit import full_name
+from ..spec import Node
+
+PROGRAM = package_folder("engine/facts") / "survey_probe.py"
+QUERY = "unmanaged"
+LISTENING_UNITS = ("ssh.service", "sshd.service", "chrony.service", "systemd-resolved.service")
+"""Units of every node that may listen, in addition to those that sovctl manages."""
+PROGRAMS = (
+    *("/usr/bin/python3", "/usr/bin/dpkg", "/usr/bin/apt-get", "/usr/bin/apt-mark", "/usr/bin/systemctl"),
+    *("/usr/bin/ss", "/usr/sbin/nft", "/usr/sbin/sshd", "/usr/bin/sudo", "/usr/sbin/sysctl", "/usr/sbin/chronyd"),
+    *("/usr/bin/chronyc", "/usr/bin/sha256sum", "/usr/bin/find", "/usr/bin/nvidia-smi", "/usr/bin/nv-fabricmanager"),
+    *("/usr/bin/nvidia-persistenced", "/usr/bin/dcgmi", "/usr/bin/ip", "/usr/lib/systemd/systemd", "/usr/bin/bash"),
+    *("/usr/bin/dash", "/usr/bin/login", "/usr/sbin/runuser"),
+)
+"""Programs whose output or behaviour a plan, a check or an apply relies on; their packages are verified."""
+
+
+@dataclass(frozen=True, order=True)
+class Unmanaged:
+    """One unmanaged thing.
+
+    Args:
+        kind: `file`, `program`, `unit`, `cron`, `listener`, `user`, `preload`, `access`, `package source` or
+            `changed package file`.
+        name: path, address or user name.
+        detail: reason for the reader.
+    """
+
+    node: str
+    kind: str
+    name: str
+    detail: str
+
+    @property
+    def id(self) -> str:
+        """`node/kind/name`, unique in a plan."""
+        return f"{self.node}/{self.kind}/{self.name}"
+
+    def to_json(self) -> dict[str, str]:
+        """Return plain values for the plan file."""
+        return {"id": self.id, "node": self.node, "kind": self.kind, "name": self.name, "detail": self.detail}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, str]) -> Unmanaged:
+        """Return the thing that `to_json` wrote."""
+        return cls(**{key: value[key] for key in ("node", "kind", "name", "detail")})
+
+
+def commands(context: Context, node: Node, queries: Iterable[Query]) -> dict[str, list[str]]:
+    """Return the command of the survey, by name.
+
+    Args:
+        queries: of all resource types on the node. A path without a wildcard is known.
+    """
+    queries = list(queries)
+    paths = {path for query in queries for path in (*query.hash, *query.read) if "*" not in path}
+    request = {
+        "known": sorted(path for path in paths | set(expected(context, node)) if path.startswith(("/etc", "/usr"))),
+        "units": [*LISTENING_UNITS, *sorted({full_name(unit) for query in queries for unit in query.units})],
+        "programs": list(PROGRAMS),
+    }
+    return {QUERY: ["python3", "-c", PROGRAM.read_text(), json.dumps(request)]}
+
+
+def unmanaged_on(context: Context, facts: NodeFacts, changes: Iterable[Change]) -> Iterator[Unmanaged]:
+    """Yield the unmanaged things of a node; things in `unmanaged_allowed`, or removed by a change, are omitted.
+
+    Args:
+        changes: of the plan.
+    """
+    planned: set[str] = set()
+    for change in changes:
+        if change.node == facts.node:
+            planned |= {str(path) for key in ("files", "other_files") for path in (change.before or {}).get(key, ())}
+    try:
+        rows = [(str(kind), str(name), str(detail)) for kind, name, detail in json.loads(facts.answer(QUERY))]
+    except (ValueError, TypeError):
+        raise SovctlError("the survey printed no JSON list", where=f"node {facts.node}") from None
+    for kind, name, detail in rows:
+        is_allowed = any(fnmatchcase(name, pattern) for pattern in context.spec.unmanaged_allowed)
+        if not is_allowed and name not in planned and not _is_planned_source(name):
+            yield Unmanaged(facts.node, kind, name, detail)
+
+
+def _is_planned_source(name: str) -> bool:
+    """Return whether `repository` moves the file away."""
+    return name.startswith("/etc/apt/sources.list") and name.endswith((".list", ".sources"))
