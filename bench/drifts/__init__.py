@@ -1,0 +1,1 @@
+"""Kinds of drift for `bench/drift.py`, their injection on a lab, and the score of plan and verify."""
