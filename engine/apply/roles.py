@@ -11,8 +11,8 @@ from ..resources.context import Context
 from ..site.site import Site
 from . import ansible
 
-PLANNED_ONLY = "reboot"
-"""Resource type that is an action: its role runs only if a plan contains it."""
+PLANNED_ONLY = frozenset({"attributes", "reboot", "superseded_environment", "unit"})
+"""Resource types whose roles act on findings of fresh facts. They run only if a plan contains them."""
 
 
 def roles_for(
@@ -24,7 +24,7 @@ def roles_for(
 
     Args:
         name: of the node.
-        ids: of the changes to apply; others are omitted. None: all resources of the node without reboots.
+        ids: of the changes to apply; others are omitted. None: all resources of the node, without PLANNED_ONLY.
         facts: None if the node was never observed; its orphans are unknown then.
         wheel: path of the sovctl wheel, for environments that need it.
     """
@@ -32,7 +32,7 @@ def roles_for(
     roles: dict[str, dict[str, list[dict[str, Any]]]] = {}
     reboots = any(id_.startswith(f"{name}/reboot/") for id_ in ids or ())
     for desired in desired_on(context, node, facts):
-        if desired.kind == PLANNED_ONLY if ids is None else f"{name}/{desired.kind}/{desired.name}" not in ids:
+        if desired.kind in PLANNED_ONLY if ids is None else f"{name}/{desired.kind}/{desired.name}" not in ids:
             continue
         item = {"name": desired.name, **desired.variables}
         if desired.state is None:

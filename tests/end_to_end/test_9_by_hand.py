@@ -63,9 +63,10 @@ def test_a_second_run_by_hand_changes_nothing_and_the_plan_of_these_roles_is_emp
     by_hand(site_file, tmp_path, [str(ansible.PACKAGE / "inventory" / "site.py"), "--prepare"])
     # With facts the inventory omits kernel-wide settings, which a node of the lab cannot change.
     planned = run("plan", str(site_file), "--json", "--no-save")
-    assert {each["kind"] for each in json.loads(planned.stdout)["changes"] if each["node"] == "n1"} >= {*ROLES}
+    differing = {each["kind"] for each in json.loads(planned.stdout)["changes"] if each["node"] == "n1"}
+    assert differing >= {*ROLES} - {"hosts_file"}  # the lab writes the names of its nodes
     first = playbook(site_file, tmp_path)
-    assert first["changed"] >= len(ROLES) - 1
+    assert first["changed"] >= len(differing & {*ROLES})
     second = playbook(site_file, tmp_path)
     assert second["changed"] == 0
     left = json.loads(run("plan", str(site_file), "--json", "--no-save").stdout)["changes"]
