@@ -70,6 +70,10 @@ STDOUT = {
     "started": "UserspaceTimestamp=@1795200000\n",
     "system": "running\n",
     "firmware": "[]\n",
+    "attributes": "{}\n",
+    "environment-trees": "{}\n",
+    "model-trees": "{}\n",
+    "unmanaged": "[]\n",
     "packages": "bash\t5.2.21-2ubuntu4\tamd64\tii \nnftables\t1.0.9-1build1\tamd64\tii \n",
     "units": "Id=none.service\nLoadState=not-found\n",
 }

@@ -15,8 +15,9 @@ from sovctl.support.package_files import package_folder
 
 from ..facts.node import NodeFacts
 from ..spec import Node
+from ..spec.service_accounts import GATEWAY_UID, SECRETS_GID
 from . import clock, model, perimeter, pool, repository, tuning
-from .context import GATEWAY_UID, SECRETS_GID, Context
+from .context import Context
 from .credential import SECRETS, TLS, credentials_on
 from .environment import ROOT
 from .gateway import service as gateway

@@ -22,12 +22,6 @@ from .tree import UNRECORDED, TreeRecord
 
 ROLES = package_folder("roles")
 
-GATEWAY_USER, GATEWAY_UID = "sovctl-gateway", 964
-ENGINE_USER, ENGINE_UID = "sovctl-vllm", 963
-SECRETS_GROUP, SECRETS_GID = "sovctl", 962
-"""Fixed IDs, so that a firewall rule can name the gateway's user before the user exists. They are below the dynamic IDs
-of Debian, which adduser assigns from 999 downward."""
-
 
 @dataclass(frozen=True)
 class Context:

@@ -15,7 +15,8 @@ from sovctl.support.canonical_json import sha256_hex
 from ..facts.node import NodeFacts
 from ..spec import Node
 from ..spec.perimeter import Flow
-from .context import GATEWAY_UID, Context, render
+from ..spec.service_accounts import GATEWAY_UID
+from .context import Context, render
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
 

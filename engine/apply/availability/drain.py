@@ -15,10 +15,11 @@ from typing import Any, Protocol
 from sovctl.support.errors import ExitCode
 
 from ...plan.serving import Server
-from ...resources.context import GATEWAY_USER, Context
+from ...resources.context import Context
 from ...resources.gateway.service import CONFIG
 from ...resources.pool import instance
 from ...site.site import Site
+from ...spec.service_accounts import GATEWAY_USER
 from ..outcome import ApplyFailed
 from .remote import Answer, run_on
 

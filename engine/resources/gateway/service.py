@@ -13,7 +13,8 @@ from ...facts.node import NodeFacts
 from ...spec import Node
 from ...spec.gateway import CloudProxy
 from ...spec.routing import Route
-from ..context import GATEWAY_USER, Context, render
+from ...spec.service_accounts import GATEWAY_USER
+from ..context import Context, render
 from ..credential import SECRETS, TLS, proxy_ca_file, proxy_password_file, recognizer_file
 from ..environment import GATEWAY, stamp
 from ..orphan import orphan

@@ -7,9 +7,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,6 +17,7 @@ from ...facts.host.accounts import parse_accounts
 from ...facts.node import NodeFacts
 from ...spec import Node
 from ...spec.host import Administrator
+from ...spec.ssh_key import key_fingerprint
 from ..context import Context, render
 from ..orphan import orphan
 from ..resource import Desired, State
@@ -61,29 +59,6 @@ def _expect(context: Context, _node: Node, facts: NodeFacts | None) -> Iterator[
 
 def _sudo_text(person: Administrator) -> str:
     return render("administrator", "sudoers.j2", item={"name": person.name, "sudo": person.sudo})
-
-
-def key_fingerprint(line: str) -> str:
-    """Return the SHA-256 fingerprint of a line of authorized_keys, as `ssh-keygen -l` prints it.
-
-    A line with options or another unknown form has no fingerprint, and is shown as a digest of the whole line.
-    """
-    kind, _, rest = line.strip().partition(" ")
-    try:
-        blob = base64.b64decode(rest.split(" ")[0], validate=True)
-    except (binascii.Error, ValueError):
-        blob = b""
-    if kind and blob[4 : 4 + len(kind)] == kind.encode() and _is_whole(blob):
-        return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
-    return f"unknown line {sha256_hex(line)[:12]}"
-
-
-def _is_whole(blob: bytes) -> bool:
-    """Return whether a key consists of whole strings, each after its length (RFC 4253, 6.6)."""
-    offset = 0
-    while offset + 4 <= len(blob):
-        offset += 4 + int.from_bytes(blob[offset : offset + 4])
-    return offset == len(blob)
 
 
 def _keys(text: str | None) -> list[str]:

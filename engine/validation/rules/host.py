@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from sovctl.support.errors import Problem
 
 from ...catalog.host_settings import load_host_settings
-from ...resources.context import ENGINE_USER, GATEWAY_USER
-from ...resources.host.administrator import key_fingerprint
+from ...spec.service_accounts import ENGINE_USER, GATEWAY_USER
+from ...spec.ssh_key import key_fingerprint
 from .rule import SiteUnderValidation, duplicates, unknown_name
 
 SYSTEM_ACCOUNTS = frozenset({

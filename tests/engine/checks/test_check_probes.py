@@ -30,8 +30,9 @@ from sovctl.engine.checks.model.check import ProbeOutput, judge
 from sovctl.engine.checks.model.probe_sections import parse_sections, script
 from sovctl.engine.checks.registry import BY_ID, CHECKS
 from sovctl.engine.facts.unreadable import Unreadable
-from sovctl.engine.resources.context import GATEWAY_USER, render
+from sovctl.engine.resources.context import render
 from sovctl.engine.resources.gateway import service as gateway_config
+from sovctl.engine.spec.service_accounts import GATEWAY_USER
 
 TLS_VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 

@@ -15,8 +15,8 @@ from sovctl.engine.facts.sshd import parse_logins
 from sovctl.engine.facts.unreadable import Unreadable
 from sovctl.engine.plan.build import changes, desired_on
 from sovctl.engine.resources.host import administrator, audit, sshd
-from sovctl.engine.resources.host.administrator import key_fingerprint
 from sovctl.engine.resources.resource import Verb
+from sovctl.engine.spec.ssh_key import key_fingerprint
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKY1x0pbX9Qkq5Vt3FqVb7N0mHlY2dGcJr8sWwTn4uEz"
 

@@ -14,12 +14,13 @@ from strategies import EXAMPLES, TODAY, context
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes, context_of
-from sovctl.engine.resources.context import GATEWAY_UID, Context
+from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.credential import credentials_on
 from sovctl.engine.resources.gateway.access import LOCAL_CLIENTS_DIGEST, client_entry
 from sovctl.engine.resources.gateway.service import LOCAL_CLIENTS, configuration
 from sovctl.engine.resources.perimeter import rules_for
 from sovctl.engine.spec.access import Admin
+from sovctl.engine.spec.service_accounts import GATEWAY_UID
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 from sovctl.gateway.access.clients import check_clients, load_clients

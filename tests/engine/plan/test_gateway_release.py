@@ -13,11 +13,12 @@ from strategies import EXAMPLES, TODAY
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.resources.context import GATEWAY_UID, Context
+from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.credential import credentials_on
 from sovctl.engine.resources.gateway.service import configuration
 from sovctl.engine.resources.perimeter import rules_for
 from sovctl.engine.spec import release as spec_release
+from sovctl.engine.spec.service_accounts import GATEWAY_UID
 from sovctl.engine.spec.tracing import Tracing
 from sovctl.engine.spec.vault import Postgresql
 from sovctl.engine.validation.load import parse

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from strategies import PRESETS, context
 
-from sovctl.engine.resources.context import GATEWAY_UID, Context, render
+from sovctl.engine.resources.context import Context, render
 from sovctl.engine.resources.perimeter import NEIGHBOURS, Rules, listing, rules_for
 from sovctl.engine.spec import Node
 from sovctl.engine.spec.perimeter import SERVICES, Perimeter, Service
+from sovctl.engine.spec.service_accounts import GATEWAY_UID
 
 INBOUND = re.compile(r"ip saddr (?P<from>[\d./]+)(?: tcp dport (?P<port>\d+))? accept")
 OUTBOUND = re.compile(

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....facts.unreadable import Unreadable
-from ....resources.context import GATEWAY_USER
 from ....resources.gateway import service as gateway_config
 from ....spec import Node
+from ....spec.service_accounts import GATEWAY_USER
 from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
 from ...model.check_context import CheckContext
 from ...model.probe_sections import parse_sections, script

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from ....resources.context import GATEWAY_USER
 from ....spec import Node
+from ....spec.service_accounts import GATEWAY_USER
 from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst
 from ...model.check_context import CheckContext
 from ...model.probe_sections import parse_sections, script

@@ -1,0 +1,9 @@
+"""Accounts of sovctl's services on nodes. Their names are reserved, and their IDs are the same on every node."""
+
+from __future__ import annotations
+
+GATEWAY_USER, GATEWAY_UID = "sovctl-gateway", 964
+ENGINE_USER, ENGINE_UID = "sovctl-vllm", 963
+SECRETS_GROUP, SECRETS_GID = "sovctl", 962
+"""Fixed IDs, so that a firewall rule can name the gateway's user before the user exists. They are below the dynamic IDs
+of Debian, which adduser assigns from 999 downward."""
