@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ def apply(
     from sovctl.engine.apply.availability.consent import check_consent
     from sovctl.engine.apply.progress import Progress
     from sovctl.engine.apply.run import apply as apply_plan
+    from sovctl.engine.apply.stale import check_bindings
     from sovctl.engine.checks.runner.gate import CheckGate
     from sovctl.engine.site.site import Site
     from sovctl.support.errors import InputError
@@ -53,6 +55,7 @@ def apply(
     plan = opened.saved_plan()
     output.info(f"plan {plan.sha256[:12]} of {plan.created}: {summary(plan)}")
     if not plan.changes and not resume:
+        check_bindings(opened, opened.context(), plan, resume=False, now=datetime.now(UTC))
         if as_json:
             output.document({"run": None, "plan_sha256": plan.sha256, "done": 0, "seconds": 0.0})
         else:
