@@ -20,13 +20,23 @@ FOLDERS = (
     "/usr/sbin", "/run/systemd/system", "/run/systemd/transient", "/var/spool/cron", "/root/.ssh", "/run/sysctl.d",
     "/usr/lib/python3/dist-packages",
 )  # fmt: skip
+# Links that the operating system itself makes, to files of packages or of sovctl. A file with such a name is reported.
+ALIASES = re.compile(
+    r"""(?x)
+    /etc/alternatives/[^/]+
+    | /etc/systemd/(system|user)/[^/]+\.(wants|requires|upholds)/[^/]+
+    | /etc/systemd/system/(dbus-[^/]+|[a-z]+\.service)
+    | /usr/(bin|sbin)/(awk|nawk|pager|editor|vi|which|nc|pico|ex|view|rsh|rcp|rlogin|python|lzma.*|un?lz.*|lz.*)
+    """
+)
+LAB = re.compile(r".*/[^/]*sovctl-lab.*")
+IS_SIMULATED = os.path.exists("/etc/sovctl-simulated")
 GENERATED = re.compile(
     r"""(?x)
     /etc/(passwd|group|shadow|gshadow|subuid|subgid)-?
     | /etc/(hostname|hosts|machine-id|mtab|fstab)
     | /etc/(resolv\.conf|ld\.so\.cache|adjtime|localtime|timezone|shells|\.pwd\.lock|\.updated|nsswitch\.conf)
     | /etc/(environment|locale\.gen|locale\.conf|profile|motd|host\.conf|networks|crypttab|vconsole\.conf)
-    | /etc/alternatives/[^/]+
     | /etc/rc[0-6S]\.d/[^/]+
     | /etc/ssl/certs/[^/]+
     | /etc/ca-certificates\.conf
@@ -39,22 +49,19 @@ GENERATED = re.compile(
     | /etc/kernel-img\.conf
     | /etc/(netplan|cloud|NetworkManager|network|X11|pki|vmware-tools|nvidia)/.*
     | /etc/udev/hwdb\.bin
+    | /etc/chrony/chrony\.keys
+    | /etc/apparmor\.d/local/[^/]+
     | /etc/systemd/(network|resolved\.conf\.d)/.*
-    | /etc/systemd/system/[^/]+\.(wants|requires|upholds)/[^/]+
-    | /etc/systemd/user/[^/]+\.(wants|requires)/[^/]+
-    | /etc/systemd/system/(dbus-[^/]+|[a-z]+\.service)
     | /etc/(sysctl\.d|modprobe\.d)/README
     | /etc/(papersize|python3/.*|profile\.d/[a-z]*cloud.*)
     | /etc/(update-motd\.d|emacs|lvm|multipath|initramfs-tools|grub\.d|iscsi|console-setup)/.*
     | /etc/issue(\.net)?
-    | /etc/(debconf\.conf|deluser\.conf|adduser\.conf|sudoers|login\.defs|inputrc|nanorc|rpc|xattr\.conf)
+    | /etc/(debconf\.conf|deluser\.conf|adduser\.conf|login\.defs|inputrc|nanorc|rpc|xattr\.conf)
     | /etc/\.(resolv|etckeeper).*
     | /etc/sovctl-simulated
-    | .*/[^/]*sovctl-lab.*
     | /etc/(hosts\.allow|hosts\.deny|modules|.*\.dpkg-(old|dist|new|bak))
     | /etc/pam\.d/common-.*
     | /etc/security/opasswd
-    | /usr/(bin|sbin)/(awk|nawk|pager|editor|vi|which|nc|pico|ex|view|rsh|rcp|rlogin|python|lzma.*|un?lz.*|lz.*)
     | .*/__pycache__/.*
     | /run/systemd/system/(netplan|systemd-)[^/]*
     | /run/systemd/transient/(session|run-r).*scope
@@ -108,8 +115,9 @@ def files(packages, known):
                 if each in packages or each in known:
                     continue
                 target = os.path.realpath(each) if os.path.islink(each) else ""
-                is_known = target in packages or target in known or "/sovctl-lab" in target
-                if GENERATED.fullmatch(each) and (not target or is_known or ".wants/" not in each):
+                is_of_lab = IS_SIMULATED and (LAB.fullmatch(each) or LAB.fullmatch(target))
+                is_known = is_of_lab or target in packages or target in known
+                if is_of_lab or GENERATED.fullmatch(each) or (is_known and target and ALIASES.fullmatch(each)):
                     continue
                 if target == "/dev/null":
                     continue  # a mask

@@ -43,7 +43,7 @@ def test_a_new_driver_is_loaded_by_one_reboot_a_node_that_resume_finishes(site: 
         why = f"NVIDIA module {OLD} is loaded, the lock has {NEW}"
         assert reboots(found) == {f"{node}/reboot/node": why for node in GPU_NODES}
         assert found["n1/pool/chat"]["why"] == "the node reboots"
-        assert {change["kind"] for change in found.values()} == {"package", "reboot", "pool"}
+        assert {change["kind"] for change in found.values()} == {"repository", "package", "reboot", "pool"}
 
         running = site.start("apply", str(site.file), "--yes")
         wait_for("the reboot of the canary", lambda: _reboots(site), limit_s=LIMIT_S)
