@@ -127,7 +127,7 @@ def test_it_plans_the_bank_from_captures(installed: Installed, tmp_path: Path) -
     shutil.copytree(EXAMPLE, tmp_path / "bank")
     done = run(installed.sovctl, "plan", "site.yaml", "--facts", "facts", cwd=tmp_path / "bank")
     assert done.returncode == 0, done.stderr
-    assert "dgx-1\n" in done.stdout
+    assert "dgx-[1-2] (2 nodes)\n" in done.stdout
     assert " to create, " in done.stdout.splitlines()[-1]
     here = run(Path(sys.executable).with_name("sovctl"), "plan", "site.yaml", "--facts", "facts", cwd=tmp_path / "bank")
     assert done.stdout == here.stdout, "the wheel plans otherwise than the clone"

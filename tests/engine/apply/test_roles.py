@@ -119,7 +119,8 @@ def test_every_role_takes_what_the_engine_gives_and_nothing_else(make_site: Make
                     seen.add(keys)
                     tasks.append(_validate(f"{preset} {node} {role}", role, variables))
     kinds = {role for role, _ in seen}
-    assert kinds == {kind.name for kind in RESOURCE_TYPES}
+    # An empty node has nothing for the other types to repair or to remove.
+    assert kinds == {kind.name for kind in RESOURCE_TYPES} - {"attributes", "unit", "superseded_environment"}
     assert play(tmp_path, tasks) == []
 
 

@@ -20,6 +20,7 @@ from sovctl.engine.checks.registry import CHECKS, FORMER_IDS, KNOWN_CHECKS
 from sovctl.engine.checks.runner.targets import choose, populations, targets_of
 
 CLOUD = Endpoint("10.88.0.2", 443)
+OUTSIDE = (Endpoint("192.0.2.1", 443), Endpoint("192.0.2.1", 53), Endpoint("2001:db8::1", 443))
 
 
 def found(of: CheckContext, check_id: str, target: str) -> object:
@@ -94,7 +95,7 @@ def test_an_expired_exception_is_expected_closed_for_the_gateway_too(lab_context
 
 def test_a_port_beside_the_exception_and_the_internet_are_tried(lab_context: CheckContext) -> None:
     expectation = found(lab_context, "perimeter.no-way-out", "n2")
-    assert expectation == no_way_out.Expected(endpoints=(CLOUD, Endpoint("10.88.0.2", 9), Endpoint("192.0.2.1", 443)))
+    assert expectation == no_way_out.Expected(endpoints=(CLOUD, Endpoint("10.88.0.2", 9), *OUTSIDE))
 
 
 def test_a_site_without_exceptions_still_tries_to_get_out() -> None:
@@ -104,7 +105,7 @@ def test_a_site_without_exceptions_still_tries_to_get_out() -> None:
     assert targets(closed, "perimeter.exception-only-from-gateway") == []
     assert targets(closed, "gateway.vault-encrypted") == []
     expectation = found(closed, "perimeter.no-way-out", names[0])
-    assert expectation == no_way_out.Expected(endpoints=(Endpoint("192.0.2.1", 443),))
+    assert expectation == no_way_out.Expected(endpoints=OUTSIDE)
 
 
 def test_nodes_without_nvlink_have_no_nvlink_checks_and_their_own_lock() -> None:

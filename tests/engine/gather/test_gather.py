@@ -61,8 +61,10 @@ def quiet(tmp_path: Path) -> Site:
 def test_nodes_that_do_not_answer_are_all_named_with_address_and_reason(quiet: Site) -> None:
     wanted = {name: gather.Request({}, (), ()) for name in ("n1", "s1")}
     told: list[str] = []
+    found = gather.gather(quiet.spec, quiet.folder, wanted, report=told.append)
+    assert found.captures == {}
     with pytest.raises(NodeUnreachable) as caught:
-        gather.gather(quiet.spec, quiet.folder, wanted, report=told.append)
+        found.require_all(quiet.spec)
     assert "n1 (127.0.0.2): connection to the ssh port refused" in caught.value.message
     assert "s1 (127.0.0.4): connection to the ssh port refused" in caught.value.message
     assert caught.value.exit_code is ExitCode.UNREACHABLE

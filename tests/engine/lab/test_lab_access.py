@@ -62,7 +62,7 @@ def test_another_labs_namespace_is_written_into_its_site_and_nothing_else() -> N
 
 def test_a_site_that_is_there_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / "site.yaml").write_text("mine")
-    assert access.ensure_site(tmp_path, namespace="sovtest") == "kept"
+    assert access.ensure_site(tmp_path, preset="lab", namespace="sovtest") == "kept"
     assert (tmp_path / "site.yaml").read_text() == "mine"
 
 
