@@ -55,7 +55,7 @@ def site(nodes: int) -> dict[str, Any]:
         )
         for pool in pools:
             own = {"name": f"{pool['name']}-{unit}", "node_group": f"su{unit}"}
-            made["pools"].append({**pool, **own, "nodes": [names[name] for name in pool["nodes"]]})
+            made["pools"].append(copy.deepcopy({**pool, **own, "nodes": [names[name] for name in pool["nodes"]]}))
     made["gateway"]["routes"] = [{"model": pool["name"], "pool": pool["name"]} for pool in made["pools"]]
     made["gateway"]["clients"] = preset["gateway"]["clients"][:1]
     for name in ("workload", "sizing"):
@@ -71,6 +71,11 @@ STDOUT = {
     "system": "running\n",
     "firmware": "[]\n",
     "attributes": "{}\n",
+    "architecture": "x86_64\n",
+    "secure-boot": "SecureBoot disabled\n",
+    "hardware": '{"governors": [], "gpus": 8, "acs": [], "relaxed_ordering": [], "bridge_power": []}\n',
+    "sshd": "## root 10.61.0.1\npubkeyauthentication yes\n",
+    "sshd_unit": "Id=ssh.service\nLoadState=loaded\nActiveState=active\nStateChangeTimestamp=@1795200000\n",
     "environment-trees": "{}\n",
     "model-trees": "{}\n",
     "unmanaged": "[]\n",

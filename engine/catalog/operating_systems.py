@@ -185,6 +185,7 @@ def _names() -> tuple[tuple[re.Pattern[str], Component], ...]:
     )
 
 
+@cache
 def component_named(package: str) -> Component | None:
     """Return the component of a package by name, on any system; None for another package."""
     return next((component for pattern, component in _names() if pattern.fullmatch(package)), None)
