@@ -40,7 +40,7 @@ BROKEN = {
         """nft insert rule inet sovctl output accept
 apt-mark unhold nvidia-fabricmanager
 echo deb http://apt.example.org/ x main > /etc/apt/sources.list.d/more.list
-printf 'Match User ops\\n  PasswordAuthentication yes\\nMatch all\\n' > /etc/ssh/sshd_config.d/00-open.conf
+printf "Match User ops\\n  PasswordAuthentication yes\\nMatch all\\n" > /etc/ssh/sshd_config.d/00-open.conf
 systemctl stop chrony nvidia-fabricmanager nvidia-persistenced""",
         """nft -f /etc/nftables.conf
 apt-mark hold nvidia-fabricmanager
