@@ -21,7 +21,7 @@ from ...resources.pool import instance
 from ...site.site import Site
 from ...spec.service_accounts import GATEWAY_USER
 from ..outcome import ApplyFailed
-from .remote import Answer, run_on
+from ..remote import Answer, run_on
 
 REASON = "sovctl apply"
 _GATEWAY = "/opt/sovctl/gateway/bin/python"

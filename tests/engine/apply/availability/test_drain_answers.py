@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from sovctl.engine.apply.availability.drain import is_unable
-from sovctl.engine.apply.availability.remote import SSH_FAILED, Answer
+from sovctl.engine.apply.remote import SSH_FAILED, Answer
 
 
 def gateway(*arguments: str) -> Answer:
