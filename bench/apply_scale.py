@@ -27,6 +27,7 @@ import yaml
 
 from sovctl.engine.apply.ansible import Failure
 from sovctl.engine.apply.availability.drain import Drained
+from sovctl.engine.apply.availability.gate import GateResult
 from sovctl.engine.apply.availability.rollout import Rollout
 from sovctl.engine.apply.journal import Journal, read
 from sovctl.engine.apply.outcome import ApplyFailed
@@ -129,9 +130,9 @@ class SimulatedNodes:
     def record(self, trees: Mapping[tuple[str, str], TreeRecord]) -> None:
         """Store nothing, because the simulated changes build no environment or model."""
 
-    def problems(self, kinds: Mapping[str, Collection[str]]) -> dict[str, str]:
+    def check(self, kinds: Mapping[str, Collection[str]]) -> GateResult:
         """Return the nodes whose checks do not pass."""
-        return {node: "simulated check UNKNOWN" for node in kinds if self.failing.get(node) == "check"}
+        return GateResult({node: "simulated check UNKNOWN" for node in kinds if self.failing.get(node) == "check"})
 
     def drain(self, servers: Collection[Server], *, gateways: Collection[str]) -> Drained:
         """Drain servers on the gateways."""

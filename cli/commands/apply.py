@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,7 +83,7 @@ def apply(
         resume=resume,
         allow_downtime=allow_downtime,
         break_lock=break_lock,
-        gate=CheckGate(opened),
+        gate=partial(CheckGate, opened),
         report=report,
     )
     if as_json:

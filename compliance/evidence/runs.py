@@ -19,7 +19,7 @@ from sovctl.support.errors import InputError, SovctlError
 from ..ledger.format import Entry
 from ..ledger.reader import LedgerReader
 from .record import Evidence
-from .store import RAW, RUNS, StoredEvidence, checked_run_id, leaf_record
+from .store import GATE, RAW, RUNS, StoredEvidence, checked_run_id, leaf_record
 
 
 class EvidenceDamaged(SovctlError):
@@ -28,7 +28,7 @@ class EvidenceDamaged(SovctlError):
 
 @dataclass(frozen=True)
 class EvidenceRun:
-    """The evidence of one run of `sovctl verify`."""
+    """The evidence of one run of `sovctl verify`, or of one attempt of the checks between the waves of an apply."""
 
     run_id: str
     records: tuple[StoredEvidence, ...]
@@ -40,9 +40,8 @@ class EvidenceRun:
 
 
 def list_runs(directory: Path) -> list[str]:
-    """Return the run ids, oldest first."""
-    folder = directory / RUNS
-    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+    """Return the ids of the runs of `sovctl verify`, oldest first."""
+    return [run_id for run_id in _all_runs(directory) if not run_id.startswith(GATE)]
 
 
 def load_run(directory: Path, run_id: str, reader: LedgerReader) -> EvidenceRun:
@@ -69,8 +68,8 @@ def load_run(directory: Path, run_id: str, reader: LedgerReader) -> EvidenceRun:
 
 
 def read_runs(directory: Path, reader: LedgerReader, *, only: str | None = None) -> dict[str, EvidenceRun]:
-    """Return all runs, or `only` one, with their problems; by run id, oldest first."""
-    leaves: dict[str, list[Entry]] = {run_id: [] for run_id in list_runs(directory) if only in (None, run_id)}
+    """Return all runs, or `only` one, with their problems; those of `sovctl verify` first, each kind oldest first."""
+    leaves: dict[str, list[Entry]] = {run_id: [] for run_id in _all_runs(directory) if only in (None, run_id)}
     for entry in reader.entries():
         if b'"type":"evidence"' in entry.data and entry.record.get("type") == "evidence":
             run_id = str(entry.record.get("run_id", ""))
@@ -118,6 +117,11 @@ def _read_run(directory: Path, run_id: str, leaves: Sequence[Entry]) -> Evidence
             continue
         records.append(StoredEvidence(evidence, digest, run_id, entry.leaf_index))
     return EvidenceRun(run_id, tuple(records), tuple(problems), len(files.keys() - vouched))
+
+
+def _all_runs(directory: Path) -> list[str]:
+    folder = directory / RUNS
+    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
 
 def _record_files(folder: Path) -> dict[str, Evidence]:

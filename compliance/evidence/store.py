@@ -28,6 +28,8 @@ from ..ledger.store import Ledger
 from .record import Evidence
 
 RAW, RUNS = "raw", "runs"
+GATE = "gate-"
+"""Beginning of the ids of runs between the waves of an apply. They cover few checks: no report is made of them."""
 _RUN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,79}")
 _UNSAFE = re.compile(r"[^0-9A-Za-z._-]")
 
@@ -43,9 +45,13 @@ class StoredEvidence:
     leaf_index: int
 
 
-def new_run_id() -> str:
-    """Return a unique run id that sorts by time, such as `20261121T101500Z-3fa9`."""
-    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+def new_run_id(*, is_gate: bool = False) -> str:
+    """Return a unique run id that sorts by time, such as `20261121T101500Z-3fa9`.
+
+    Args:
+        is_gate: the run is part of an apply.
+    """
+    return f"{GATE if is_gate else ''}{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
 class EvidenceStore:

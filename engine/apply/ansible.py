@@ -28,6 +28,13 @@ from ..spec import SiteSpec
 PACKAGE = package_folder()
 PLUGINS = package_folder("engine/apply/ansible_plugins")
 FORKS = 32
+SSH_OPTIONS = (
+    "ControlMaster=auto",
+    "ControlPersist=15s",
+    # Without these options a step waits forever if its node loses power: no packet tells ssh.
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=6",
+)
 CONFIGURATION = """\
 # Written by sovctl apply. No other Ansible configuration is read.
 [defaults]
@@ -186,7 +193,7 @@ def _environment(folder: Path, sockets: str) -> dict[str, str]:
         "ANSIBLE_SSH_TRANSFER_METHOD": "piped",  # copy files through the open connection instead of a new sftp session
         "ANSIBLE_FORKS": str(FORKS),
         "ANSIBLE_TIMEOUT": "30",
-        "ANSIBLE_SSH_ARGS": "-o ControlMaster=auto -o ControlPersist=15s",
+        "ANSIBLE_SSH_ARGS": " ".join(f"-o {option}" for option in SSH_OPTIONS),
         "ANSIBLE_SSH_CONTROL_PATH_DIR": sockets,
         "ANSIBLE_RETRY_FILES_ENABLED": "False",
         "ANSIBLE_NOCOLOR": "True",

@@ -61,13 +61,19 @@ class AnsibleExecutor:
 
     def change(self, ids: Mapping[str, Collection[str]]) -> list[ansible.Failure]:
         """Run the roles of the changes on all nodes concurrently."""
-        self._locks.renew(ids)
+        silent = self._locks.renew(ids)
+        failures = [
+            ansible.Failure(node, "", "lock the node", reason or "no answer") for node, reason in silent.items()
+        ]
         roles = {
             node: roles_for(self._site, self._context, node, set(of_node), self._facts[node], self._wheel)
             for node, of_node in ids.items()
+            if node not in silent
         }
+        if not roles:
+            return failures
         inventory = ansible.inventory(self._site.spec, self._site.folder, roles)
-        return ansible.run(
+        return failures + ansible.run(
             inventory,
             self._site.state.root / "run",
             lock=self._lock,

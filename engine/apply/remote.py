@@ -41,7 +41,8 @@ def run_on(
         return dict(zip(nodes, answers, strict=True))
 
 
-def _run(spec: SiteSpec, site_folder: Path, node: str, argv: Sequence[str], timeout_s: float, stdin: str) -> Answer:
+def ssh_words(spec: SiteSpec, site_folder: Path, node: str, argv: Sequence[str]) -> list[str]:
+    """Return the command that runs `argv` as root on a node. It ends with its parent, also if that is killed."""
     access = spec.access
     # `%` begins a token, ssh_config(5)
     known_hosts = str((site_folder / access.known_hosts_file).resolve()).replace("%", "%%")
@@ -56,7 +57,7 @@ def _run(spec: SiteSpec, site_folder: Path, node: str, argv: Sequence[str], time
         "ServerAliveInterval": "5",
         "LogLevel": "ERROR",
     }
-    # setpriv(1) of util-linux ends ssh with this process, also if it is killed.
+    # setpriv(1) of util-linux ends ssh with its parent
     words = [
         "setpriv",
         "--pdeathsig",
@@ -67,15 +68,18 @@ def _run(spec: SiteSpec, site_folder: Path, node: str, argv: Sequence[str], time
         *(f"-o{name}={value}" for name, value in options.items()),
     ]
     words += ["-i", str((site_folder / access.key_file).resolve()), "-p", str(access.port)]
-    words += [f"{access.user}@{spec.node(node).address}", shlex.join(["sudo", "-n", "--", *argv])]
+    return [*words, f"{access.user}@{spec.node(node).address}", shlex.join(["sudo", "-n", "--", *argv])]
+
+
+def _run(spec: SiteSpec, site_folder: Path, node: str, argv: Sequence[str], timeout_s: float, stdin: str) -> Answer:
     try:
         done = subprocess.run(
-            words,
+            ssh_words(spec, site_folder, node, argv),
             input=stdin,
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=timeout_s + access.connect_timeout_s + _GRACE_S,
+            timeout=timeout_s + spec.access.connect_timeout_s + _GRACE_S,
             check=False,
         )
     except subprocess.TimeoutExpired:

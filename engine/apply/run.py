@@ -29,7 +29,7 @@ from ..site.applied import Applied, keep, locks_of
 from ..site.site import Site
 from .availability.consent import check_consent
 from .availability.drain import GatewayDrainer
-from .availability.gate import Gate
+from .availability.gate import MakeGate
 from .availability.rollout import Rollout
 from .execution import AnsibleExecutor
 from .journal import Journal, newest, newest_line
@@ -48,7 +48,7 @@ def apply(
     resume: bool = False,
     allow_downtime: Collection[str] = (),
     break_lock: bool = False,
-    gate: Gate,
+    gate: MakeGate,
     report: Report,
     note: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
@@ -59,7 +59,7 @@ def apply(
         allow_downtime: services that may go below their floor, see `availability.consent`.
         resume: continue an incomplete run with the changes that remain.
         break_lock: replace the locks of other controllers on nodes.
-        gate: runs checks between waves.
+        gate: makes the gate, which runs checks between waves.
         report: called with progress.
         note: called with progress of the first observation.
 
@@ -124,7 +124,10 @@ def apply(
             serving = Serving(context)
             rollout = Rollout(serving, serving.now(facts), allow_downtime, site.spec.rollout.max_failed_nodes)
             drainer = GatewayDrainer(site, context, run_id=run_id)
-            runner = WaveRunner(context, current, facts, plan.scope, rollout, executor, drainer, gate, journal, report)
+            checks = gate(ledger, plan.sha256)
+            runner = WaveRunner(
+                context, current, facts, plan.scope, rollout, executor, drainer, checks, journal, report
+            )
             try:
                 runner.run_all(plan.waves)
             except SovctlError as error:

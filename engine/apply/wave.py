@@ -162,7 +162,12 @@ class WaveRunner:
             for node, of in kinds.items()
             if node in seen and node not in left and node not in self.rollout.failed
         }
-        self._fail(self.gate.problems(same), "check")
+        checked = self.gate.check(same)
+        if checked.evidence_runs:
+            self.journal.write(
+                "checked", wave=wave.name, evidence_runs=checked.evidence_runs, blocked=sorted(checked.problems)
+            )
+        self._fail(checked.problems, "check")
         proven = [node for node in same if node not in self.rollout.failed]
         self.rollout.observed(self.facts)
         if proven:

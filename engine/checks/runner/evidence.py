@@ -35,6 +35,17 @@ def keep(site: Site, run: RunResult) -> list[StoredEvidence]:
         return store.add_all(_records(site, run, plan))
 
 
+def keep_of_gate(site: Site, run: RunResult, ledger: Ledger, *, plan_sha256: str) -> str:
+    """Store every result of the checks between two waves of an apply durably, and return the id of the run.
+
+    Args:
+        plan_sha256: digest of the plan that is applied.
+    """
+    store = EvidenceStore(site.state.evidence, ledger, run_id=new_run_id(is_gate=True))
+    store.add_all(_records(site, run, plan_sha256))
+    return store.run_id
+
+
 def _records(site: Site, run: RunResult, plan_sha256: str | None) -> Iterator[tuple[Evidence, bytes]]:
     user, version = actor(), code_wheel.version()
     for target, result in zip(run.targets, run.results, strict=True):

@@ -10,8 +10,12 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 
+from sovctl.compliance.ledger.store import Ledger
+
+from ...apply.availability.gate import GateResult
 from ...site.site import Site
 from .build_context import build_context
+from .evidence import keep_of_gate
 from .run import run
 from .targets import choose, targets_of
 
@@ -42,37 +46,47 @@ PAUSE_S = 5.0
 
 
 class CheckGate:
-    """Runs the checks over ssh. A verdict that blocks is measured again, up to `ATTEMPTS` times."""
+    """Runs the checks over ssh. A verdict that blocks is measured again, up to `ATTEMPTS` times.
 
-    def __init__(self, site: Site) -> None:
-        self._site = site
+    The results of every attempt are stored as evidence, also of those that failed.
 
-    def problems(self, kinds: Mapping[str, Collection[str]]) -> dict[str, str]:
-        """Return the blocking verdicts by node, with check and reason."""
+    Args:
+        ledger: of the site, open for writing.
+        plan_sha256: digest of the plan that is applied.
+    """
+
+    def __init__(self, site: Site, ledger: Ledger, plan_sha256: str) -> None:
+        self._site, self._ledger, self._plan_sha256 = site, ledger, plan_sha256
+
+    def check(self, kinds: Mapping[str, Collection[str]]) -> GateResult:
+        """Return the blocking verdicts by node, with check and reason, and the runs with all verdicts."""
         patterns = patterns_for(kind for of_node in kinds.values() for kind in of_node)
         blocking: dict[str, str] = {}
+        runs: list[str] = []
         left = list(kinds) if patterns else []
         for attempt in range(ATTEMPTS):
             if not left:
                 break
             if attempt:
                 time.sleep(PAUSE_S)
-            blocking = self._measure(left, patterns)
+            blocking, run_id = self._measure(left, patterns)
+            runs += run_id
             left = [node for node in left if node in blocking]
-        return blocking
+        return GateResult(blocking, tuple(runs))
 
-    def _measure(self, nodes: Collection[str], patterns: Collection[str]) -> dict[str, str]:
+    def _measure(self, nodes: Collection[str], patterns: Collection[str]) -> tuple[dict[str, str], list[str]]:
         today = datetime.now(UTC).date()
         if not choose(targets_of(build_context(self._site, today=today)), nodes=nodes, checks=patterns):
-            return {}
+            return {}, []
         found = run(self._site, today=today, nodes=nodes, checks=patterns)
+        run_id = keep_of_gate(self._site, found, self._ledger, plan_sha256=self._plan_sha256)
         if found.interrupted:
             raise KeyboardInterrupt
         blocking: dict[str, list[str]] = {}
         for target, result in zip(found.targets, found.results, strict=True):
             if result.verdict.blocks:
                 blocking.setdefault(target.node, []).append(f"{target.check.id} {result.verdict}: {result.reason}")
-        return {node: "; ".join(reasons[:3]) for node, reasons in blocking.items()}
+        return {node: "; ".join(reasons[:3]) for node, reasons in blocking.items()}, [run_id]
 
 
 def patterns_for(kinds: Iterable[str]) -> tuple[str, ...]:

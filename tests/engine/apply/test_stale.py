@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -132,7 +133,7 @@ def test_only_the_plan_that_was_shown_is_carried_out(site: Site) -> None:
     shown = made(site)
     file.write(replace(shown, created="2026-11-21T09:00:00Z"), site.state.plan_file, site.plan_key())
     with pytest.raises(PlanStale, match="a new plan was saved since"):
-        apply(site, shown_sha256=shown.sha256, gate=CheckGate(site), report=lambda _: None)
+        apply(site, shown_sha256=shown.sha256, gate=partial(CheckGate, site), report=lambda _: None)
     assert not site.state.journal.exists()
 
 

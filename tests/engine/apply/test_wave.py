@@ -13,6 +13,7 @@ from strategies import context
 
 from sovctl.engine.apply.ansible import Failure
 from sovctl.engine.apply.availability.drain import Drained
+from sovctl.engine.apply.availability.gate import GateResult
 from sovctl.engine.apply.availability.rollout import Rollout
 from sovctl.engine.apply.journal import Journal, read
 from sovctl.engine.apply.outcome import ApplyFailed
@@ -59,9 +60,10 @@ class Nodes:
     def observe(self, nodes: Collection[str]) -> dict[str, NodeFacts]:
         return {node: self.facts[node] for node in nodes if self.broken.get(node) != "silence"}
 
-    def problems(self, kinds: Mapping[str, Collection[str]]) -> dict[str, str]:
+    def check(self, kinds: Mapping[str, Collection[str]]) -> GateResult:
         self.log.append(f"check {'+'.join(kinds)}")
-        return {node: "gpu.count UNKNOWN: no answer" for node in kinds if self.broken.get(node) == "check"}
+        found = {node: "gpu.count UNKNOWN: no answer" for node in kinds if self.broken.get(node) == "check"}
+        return GateResult(found, ("gate-20261127T000000Z-0001",))
 
     def drain(self, servers: Collection[Server], *, gateways: Collection[str]) -> Drained:
         self.log.append(f"drain {'+'.join(sorted(each.name for each in servers))} on {'+'.join(gateways)}")
@@ -123,7 +125,7 @@ def test_replicas_are_drained_on_all_gateways_and_given_back_after_proof_and_che
         "undrain embeddings+fast+general+reasoning.1",
     ]
     assert run.nodes.log[-4:] == ["change gw-1", "check gw-1", "change gw-2", "check gw-2"]
-    assert run.events()[:5] == ["drain-started", "drained", "wave-started", "wave-proven", "undrained"]
+    assert run.events()[:5] == ["drain-started", "drained", "wave-started", "checked", "wave-proven"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sovctl.engine.apply.node_lock import node_script
+from sovctl.engine.apply.node_lock import at_end, node_script
 from sovctl.engine.apply.node_lock.holder import NodeHolder, broken, problem
 
 OURS = NodeHolder("aa" * 8, "controller-1", "bank", "run-1", 100, "2026-11-27T10:00:00Z")
@@ -113,3 +113,32 @@ def test_a_running_step_of_an_earlier_run_is_reported(folder: Path, step: subpro
 @pytest.mark.parametrize("output", ["", "no json", "[]", "{}", '{"state": "other"}'])
 def test_an_answer_without_a_lock_is_a_problem(output: str) -> None:
     assert problem(output) is not None
+
+
+@pytest.mark.parametrize("ending", ["return", "kill"])
+def test_locks_are_released_when_the_apply_ends_or_is_killed(tmp_path: Path, ending: str) -> None:
+    released = tmp_path / "released"
+    job = {"commands": [["sh", "-c", f"cat > {released}"], ["sleep", "60"]], "input": "release", "timeout_s": 0.5}
+    parent = """
+import subprocess, sys
+script = subprocess.Popen([sys.executable, "-I", "-S", sys.argv[1]], stdin=subprocess.PIPE, text=True)
+print(sys.argv[2], file=script.stdin, flush=True)
+print(script.pid, flush=True)
+sys.stdin.read()
+"""
+    command = [sys.executable, "-c", parent, at_end.__file__, json.dumps(job)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        script = int(process.stdout.readline())
+        assert not released.exists()
+        if ending == "kill":
+            process.kill()
+        else:
+            process.stdin.close()
+        process.wait()
+    until = time.monotonic() + 10
+    while Path(f"/proc/{script}").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert released.read_text() == "release"
+    assert not Path(f"/proc/{script}").exists()
