@@ -43,7 +43,7 @@ from sovctl.engine.resources import pool
 from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.gateway import service as gateway
 from sovctl.engine.resources.resource import Change, Risk, Verb
-from sovctl.engine.resources.tree import TreeRecord
+from sovctl.engine.resources.software.tree import TreeRecord
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 from sovctl.support.atomic_files import write_atomic

@@ -1,6 +1,6 @@
 """Entry point of `sovctl` and `python -m sovctl.cli`."""
 
-from sovctl.support.keyboard_interrupt import exit_on_interrupt
+from sovctl.support.processes.keyboard_interrupt import exit_on_interrupt
 
 
 def main() -> None:

@@ -2,7 +2,7 @@
 
 import sys
 
-from sovctl.support.keyboard_interrupt import exit_on_interrupt
+from sovctl.support.processes.keyboard_interrupt import exit_on_interrupt
 
 if __name__ == "__main__":
     with exit_on_interrupt():

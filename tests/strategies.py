@@ -11,10 +11,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sovctl.engine.plan.build import context_of
-from sovctl.engine.resources import environment, model
 from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.credential import credentials_on, fingerprint
-from sovctl.engine.resources.tree import TreeRecord, tree_id
+from sovctl.engine.resources.software import environment, model
+from sovctl.engine.resources.software.tree import TreeRecord, tree_id
 from sovctl.engine.spec import Node
 from sovctl.engine.validation.load import load
 from sovctl.engine.validation.presets import names

@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from sovctl.support.errors import SovctlError
+from sovctl.support.processes.worker_thread import WorkerThread
 from sovctl.support.stall_timeout import HUNG, StallTimeout
-from sovctl.support.worker_thread import WorkerThread
 
 from .errors import LedgerUnwritable
 from .format import encode_record

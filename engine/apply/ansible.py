@@ -21,7 +21,7 @@ import yaml
 
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.package_files import package_folder
-from sovctl.support.scope import running
+from sovctl.support.processes.scope import running
 
 from ..spec import SiteSpec
 

@@ -9,7 +9,7 @@ from sovctl.support.errors import NodeUnreachable
 
 from ..facts.node import NodeFacts
 from ..resources.context import Context
-from ..resources.tree import TreeRecord
+from ..resources.software.tree import TreeRecord
 from ..site import tree_records
 from ..site.site import Site
 from . import ansible

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..facts.node import NodeFacts
-from ..resources import dependencies
 from ..resources.resource import Change
+from ..resources.software import dependencies
 
 
 def package_changes(before: NodeFacts, after: NodeFacts) -> dict[str, tuple[str | None, str | None]]:

@@ -10,7 +10,7 @@ from ..plan.order import RESOURCE_TYPES
 from ..plan.scope import EVERYTHING, Scope, with_replicas
 from ..resources.context import Context
 from ..resources.resource import Change, Verb
-from ..resources.tree import TreeRecord, tree_id
+from ..resources.software.tree import TreeRecord, tree_id
 
 
 def remaining(

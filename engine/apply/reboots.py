@@ -14,8 +14,8 @@ from sovctl.support.errors import InputError, NodeUnreachable
 from ..facts.node import NodeFacts
 from ..facts.running import running
 from ..plan.reboots import KIND
-from ..resources.reboot import AC_CYCLE_TIMEOUT_S, REBOOT_TIMEOUT_S, RebootKind
 from ..resources.resource import Change
+from ..resources.services.reboot import AC_CYCLE_TIMEOUT_S, REBOOT_TIMEOUT_S, RebootKind
 
 PAUSE_S = 5.0
 """Seconds between two observations of a node that starts."""

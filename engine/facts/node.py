@@ -13,7 +13,6 @@ from typing import Any
 from sovctl.support.errors import SovctlError
 
 from .capture_form import check_form
-from .dpkg import parse_holds, parse_packages
 from .operating_system import (
     DGX_RELEASE,
     OS_RELEASE,
@@ -25,7 +24,8 @@ from .operating_system import (
     parse_secure_boot,
     parse_virtualization,
 )
-from .rpm import parse_versionlock
+from .packages.dpkg import parse_holds, parse_packages
+from .packages.rpm import parse_versionlock
 from .sysctl import parse_sysctl
 from .units import UnitState, parse_units
 from .unreadable import Unreadable

@@ -32,7 +32,7 @@ def probe_command(units: Sequence[str]) -> list[str]:
     Args:
         units: names with suffix.
     """
-    source = (package_folder("engine/facts") / "process_probe.py").read_text()
+    source = (package_folder("engine/facts/probes") / "process_probe.py").read_text()
     return ["python3", "-I", "-B", "-c", source, *units]
 
 

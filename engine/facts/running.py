@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from sovctl.support.errors import SovctlError
 
-from . import firmware
-from .firmware import WrittenFirmware
+from .hardware import firmware
+from .hardware.firmware import WrittenFirmware
 from .node import NodeFacts
 from .unreadable import Unreadable
 

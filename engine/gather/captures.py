@@ -11,7 +11,7 @@ from sovctl.support.bounded_files import read_bounded
 from sovctl.support.errors import InputError
 
 Capture = dict[str, Any]
-"""`{"node", "captured", "commands", "files", "texts"}` of one node; written by `facts/node_probe.py`."""
+"""`{"node", "captured", "commands", "files", "texts"}` of one node; written by `facts/probes/node_probe.py`."""
 
 
 LIMIT_BYTES = 256 << 20

@@ -1,7 +1,7 @@
 """Collects captures from all nodes concurrently, read-only.
 
-pyinfra runs the probe `facts/node_probe.py` on each node, in a separate process (`worker`) because it needs gevent's
-patched sockets. A capture is raw tool output; `facts/node.py` parses it.
+pyinfra runs `facts/probes/node_probe.py` on each node, in a separate process (`worker`) because it needs the patched
+sockets of gevent. A capture is raw tool output; `facts/node.py` parses it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ because pyinfra needs gevent, which must replace Python's sockets before they ar
 from gevent import monkey
 
 from sovctl.support.package_files import package_folder
-from sovctl.support.scope import end_with_parent
+from sovctl.support.processes.scope import end_with_parent
 
 monkey.patch_all()
 
@@ -22,7 +22,7 @@ from paramiko import SSHException  # noqa: E402
 from pyinfra.api import Config, FactBase, Inventory, State  # noqa: E402
 from pyinfra.api.exceptions import ConnectError, FactError, PyinfraError  # noqa: E402
 
-SCRIPT = base64.b64encode((package_folder("engine/facts") / "node_probe.py").read_bytes()).decode()
+SCRIPT = base64.b64encode((package_folder("engine/facts/probes") / "node_probe.py").read_bytes()).decode()
 
 # Text in messages of pyinfra and paramiko, its cause, and sovctl's message; the first match counts.
 CAUSES = (

@@ -12,19 +12,19 @@ from sovctl.support.package_files import package_folder
 from ..catalog.board_services import load_board_services
 from ..catalog.drivers import driver_lock
 from ..catalog.operating_systems import component_named
-from ..facts.dpkg import PACKAGES, RPM_PACKAGES
 from ..facts.node import SIMULATION_MARK, NodeFacts
 from ..facts.operating_system import DGX_RELEASE, OS_RELEASE, SECURE_BOOT_VARIABLE
+from ..facts.packages.dpkg import PACKAGES, RPM_PACKAGES
 from ..gather.gather import Request
 from ..placement import assign_gpus
 from ..resources import pool
 from ..resources.context import Context
 from ..resources.credential import CERTIFICATES
-from ..resources.environment import ENGINE, GATEWAY
 from ..resources.gateway import service as gateway
 from ..resources.resource import Change, Desired, State, Verb, difference
 from ..resources.resource_type import Query
-from ..resources.unit import full_name
+from ..resources.services.unit import full_name
+from ..resources.software.environment import ENGINE, GATEWAY
 from ..spec import Node, SiteSpec
 from ..validation.load import catalog_of
 from . import code_wheel, reboots, unmanaged

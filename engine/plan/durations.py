@@ -12,9 +12,9 @@ from functools import cached_property
 
 from sovctl.support.errors import InputError
 
-from ..resources import environment, model
 from ..resources.context import Context
 from ..resources.resource import Change, Verb
+from ..resources.software import environment, model
 from ..sizing.memory.weights import Weights
 from ..sizing.pool.server import precision_of
 

@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-from ..resources import (
-    attributes,
-    clock,
-    credential,
-    environment,
-    model,
-    package,
-    perimeter,
-    pool,
-    reboot,
-    repository,
-    service,
-    superseded_environment,
-    tuning,
-    unit,
-)
+from ..resources import attributes, clock, credential, perimeter, pool, tuning
 from ..resources.gateway import service as gateway
 from ..resources.host import (
     administrator,
@@ -33,6 +18,8 @@ from ..resources.host import (
     storage,
 )
 from ..resources.resource_type import ResourceType
+from ..resources.services import reboot, service, unit
+from ..resources.software import environment, model, package, repository, superseded_environment
 
 # Packages need the mirror. All changes that need a reboot precede it, so that one is enough. The firewall precedes
 # secrets and services. Pools need weights, certificates and an engine. The gateway needs the pools. Superseded

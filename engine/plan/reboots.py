@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from ..facts.node import NodeFacts
 from ..facts.running import running
 from ..resources.context import Context
-from ..resources.reboot import KNOWN_AFTER_REBOOT, STRENGTH, RebootKind
 from ..resources.resource import Change, Desired, Verb
+from ..resources.services.reboot import KNOWN_AFTER_REBOOT, STRENGTH, RebootKind
 
 KIND = "reboot"
 RESTARTED_BY: Mapping[RebootKind, frozenset[str]] = {

@@ -18,9 +18,9 @@ from ..facts.node import NodeFacts
 from ..facts.operating_system import SecureBoot, Virtualization
 from ..resources.context import Context
 from ..resources.host import hardware, kernel, storage
-from ..resources.package import mok_command, packages_on
 from ..resources.resource import difference
 from ..resources.resource_type import ResourceType
+from ..resources.software.package import mok_command, packages_on
 from ..spec import Node
 
 COMPARED: tuple[ResourceType, ...] = (kernel.RESOURCE_TYPE, hardware.RESOURCE_TYPE, storage.RESOURCE_TYPE)

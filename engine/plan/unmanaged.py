@@ -19,10 +19,10 @@ from ..resources.attributes import expected
 from ..resources.context import Context
 from ..resources.resource import Change
 from ..resources.resource_type import Query
-from ..resources.unit import full_name
+from ..resources.services.unit import full_name
 from ..spec import Node
 
-PROGRAM = package_folder("engine/facts") / "survey_probe.py"
+PROGRAM = package_folder("engine/facts/probes") / "survey_probe.py"
 QUERY = "unmanaged"
 LISTENING_UNITS = ("ssh.service", "sshd.service", "chrony.service", "systemd-resolved.service")
 """Units of every node that may listen, in addition to those that sovctl manages."""

@@ -16,15 +16,16 @@ from sovctl.support.package_files import package_folder
 from ..facts.node import NodeFacts
 from ..spec import Node
 from ..spec.service_accounts import GATEWAY_UID, SECRETS_GID
-from . import clock, model, perimeter, pool, repository, tuning
+from . import clock, perimeter, pool, tuning
 from .context import Context
 from .credential import SECRETS, TLS, credentials_on
-from .environment import ROOT
 from .gateway import service as gateway
 from .resource import Desired, State
 from .resource_type import Query, ResourceType
+from .software import model, repository
+from .software.environment import ROOT
 
-PROGRAM = package_folder("engine/facts") / "attributes_probe.py"
+PROGRAM = package_folder("engine/facts/probes") / "attributes_probe.py"
 QUERY = "attributes"
 _FILE = {"type": "file", "mode": "0644", "uid": 0, "gid": 0, "is_locked": False}
 _FOLDER = {**_FILE, "type": "folder", "mode": "0755"}

@@ -9,9 +9,9 @@ from sovctl.support.canonical_json import sha256_hex
 from ..facts.node import NodeFacts
 from ..spec import Node
 from .context import Context, render
-from .daemon import PACKAGE_LIST, runs_what_is_written
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
+from .services.daemon import PACKAGE_LIST, runs_what_is_written
 
 FILE = "/etc/chrony/chrony.conf"
 INPUTS = (FILE, PACKAGE_LIST.format(package="chrony"))

@@ -16,9 +16,9 @@ from ..catalog.models import ModelEntry
 from ..catalog.platforms import Platform
 from ..placement import Replica
 from ..spec import Model, Node, NodeGroup, Pool, SiteSpec
-from ..spec.gateway import Gateway
+from ..spec.gateway.section import Gateway
 from .resource import CREATED_BY_APPLY
-from .tree import UNRECORDED, TreeRecord
+from .software.tree import UNRECORDED, TreeRecord
 
 ROLES = package_folder("roles")
 

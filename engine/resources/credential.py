@@ -9,8 +9,8 @@ from sovctl.support.canonical_json import sha256_hex
 
 from ..facts.node import NodeFacts
 from ..spec import Node
+from ..spec.gateway.vault import Kek
 from ..spec.service_accounts import ENGINE_UID, ENGINE_USER, GATEWAY_UID, GATEWAY_USER, SECRETS_GID
-from ..spec.vault import Kek
 from .context import Context
 from .orphan import orphan
 from .resource import Desired, Risk, State

@@ -19,9 +19,7 @@ from ..placement import Replica
 from ..spec import Node, Pool
 from .context import ROLES, Context, render
 from .credential import CERTIFICATES, TLS
-from .environment import ENGINE, folder, stamp
 from .fabric import expected_fabric
-from .model import STORE
 from .orphan import orphan
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
@@ -29,6 +27,8 @@ from .serving.command_line import added_variables, given_flags, planned_flags
 from .serving.environment import environment
 from .serving.flags import SHUTDOWN_TIMEOUT_S, flags
 from .serving.start_time import start_minutes
+from .software.environment import ENGINE, folder, stamp
+from .software.model import STORE
 
 FOLDER = "/etc/sovctl/pools"
 UNITS = "/etc/systemd/system"

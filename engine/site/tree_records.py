@@ -1,6 +1,6 @@
 """Records of trees on the controller: digests of their manifests, and differences that `sovctl verify` found.
 
-trees/NODE.json    {"model/echo": {"root", "manifest_sha256", "findings"}}, by `resources/tree.py:tree_id`
+trees/NODE.json    {"model/echo": {"root", "manifest_sha256", "findings"}}, by `resources/software/tree.py:tree_id`
 
 Apply writes a record after it built a tree, which also drops the findings. A verification replaces the findings of a
 record if the record did not change since the verification started.
@@ -15,7 +15,7 @@ from pathlib import Path
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError
 
-from ..resources.tree import TreeRecord
+from ..resources.software.tree import TreeRecord
 
 Key = tuple[str, str]
 """Node and `tree_id`."""

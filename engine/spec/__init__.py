@@ -15,13 +15,13 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
-from .gateway import Gateway
+from .gateway.routing import Capability
+from .gateway.section import Gateway
 from .host import Host
 from .lifecycle import Lifecycle
 from .lora import Adapter, Lora
 from .perimeter import Perimeter
 from .rollout import MinServing, Rollout
-from .routing import Capability
 from .serving import section
 from .serving.api_server import ApiServer, Pooling, Reasoning, StructuredOutputs, Tools
 from .serving.cache import Cache, Offload

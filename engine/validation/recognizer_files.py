@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 from sovctl.support.errors import InputError, Problem, SpecError
 from sovctl.support.strict_yaml import read_file
 
-from ..spec.detect import Recognizer
+from ..spec.gateway.detect import Recognizer
 from ..spec.types import SpecModel
 from .problems import structure_problems
 

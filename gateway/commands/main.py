@@ -19,8 +19,8 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from sovctl.support.errors import ExitCode, InputError, SovctlError, SpecError
-from sovctl.support.keyboard_interrupt import exit_on_interrupt
 from sovctl.support.os_errors import os_error_message
+from sovctl.support.processes.keyboard_interrupt import exit_on_interrupt
 
 from ..telemetry import log
 from . import edm as edm_command

@@ -13,7 +13,7 @@ from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.facts.units import UnitState
 from sovctl.engine.resources.attributes import QUERY
 from sovctl.engine.resources.resource import Desired
-from sovctl.engine.resources.unit import UNITS
+from sovctl.engine.resources.services.unit import UNITS
 from sovctl.engine.spec import Node
 
 

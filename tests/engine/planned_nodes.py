@@ -20,11 +20,11 @@ from sovctl.engine.facts import running
 from sovctl.engine.facts.node import InstalledPackage, NodeFacts
 from sovctl.engine.facts.operating_system import OperatingSystem, SecureBoot, Virtualization
 from sovctl.engine.plan.build import desired_on
-from sovctl.engine.resources import environment, model
 from sovctl.engine.resources.context import ROLES, render
 from sovctl.engine.resources.pool import PROCESSES
 from sovctl.engine.resources.resource import Desired
 from sovctl.engine.resources.serving.command_line import arguments
+from sovctl.engine.resources.software import environment, model
 from sovctl.engine.spec import Node
 from sovctl.support.canonical_json import sha256_hex
 

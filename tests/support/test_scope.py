@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from waiting import until
 
-from sovctl.support.scope import running
+from sovctl.support.processes.scope import running
 
 # Starts a daemon in a session of its own, as an ssh master does, writes both PIDs, and sleeps.
 COMMAND = [
@@ -21,7 +21,7 @@ COMMAND = [
 STARTER = f"""
 import os, sys
 from pathlib import Path
-from sovctl.support.scope import running
+from sovctl.support.processes.scope import running
 with running({COMMAND!r}, folder=Path("temporary")) as process:
     print(process.stdout.readline(), process.pid, flush=True)
     process.stdout.read()

@@ -6,7 +6,7 @@ import shlex
 
 from sovctl.support.package_files import package_folder
 
-from ...resources.environment import GATEWAY, ROOT
+from ...resources.software.environment import GATEWAY, ROOT
 
 SCRIPTS = package_folder("engine/checks/definitions/probe_scripts")
 

@@ -14,7 +14,7 @@ from testinfra.host import Host
 
 from sovctl.support.errors import SovctlError
 
-from ...facts.gpu import SIMULATION_COMMENT
+from ...facts.hardware.gpu import SIMULATION_COMMENT
 from ...facts.node import SIMULATION_MARK
 from ...facts.unreadable import excerpt
 from ...spec.types import Secret

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sovctl.compliance.verdict import Verdict
 
-from ...resources.tree import TreeRecord, tree_id
+from ...resources.software.tree import TreeRecord, tree_id
 from ...site import tree_records
 from ...site.site import Site
 from .run import RunResult

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...spec.access import CallerLimits
-from ...spec.gateway import Client
+from ...spec.gateway.access import CallerLimits
+from ...spec.gateway.section import Client
 from ..context import Context
 from ..credential import SECRETS, TLS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...spec.gateway import Cloud
+from ...spec.gateway.section import Cloud
 from ..credential import SECRETS, TLS, cloud_credentials_file, token_ca_file
 
 KEY_HEADERS = {"anthropic": "x-api-key", "azure-openai": "api-key"}

@@ -11,16 +11,16 @@ from sovctl.support.canonical_json import sha256_hex
 
 from ...facts.node import NodeFacts
 from ...spec import Node
-from ...spec.gateway import CloudProxy
-from ...spec.routing import Route
+from ...spec.gateway.routing import Route
+from ...spec.gateway.section import CloudProxy
 from ...spec.service_accounts import GATEWAY_USER
 from ..context import Context, render
 from ..credential import SECRETS, TLS, proxy_ca_file, proxy_password_file, recognizer_file
-from ..environment import GATEWAY, stamp
 from ..orphan import orphan
 from ..pool import START_TIMEOUT_S
 from ..resource import CREATED_BY_APPLY, Desired, Risk, State
 from ..resource_type import Query, ResourceType
+from ..software.environment import GATEWAY, stamp
 from . import access as gateway_access
 from . import cloud_api as gateway_cloud_api
 from . import handoff as gateway_handoff

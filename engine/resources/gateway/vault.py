@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...spec.vault import Kek
+from ...spec.gateway.vault import Kek
 from ..context import Context
 from ..credential import SECRETS, TLS, kek_file, token_key_file
 

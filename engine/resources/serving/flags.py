@@ -17,7 +17,7 @@ from ...spec.serving.api_server import NO_PARSER
 from ...spec.serving.section import FlagValue, as_json, flag_name
 from ..context import Context
 from ..credential import TLS
-from ..model import STORE
+from ..software.model import STORE
 
 NO_MEDIA_HOST = "no-media-host.invalid"
 """Host that cannot exist (RFC 6761, 6.4). vLLM fetches from every host if its list of hosts is empty."""

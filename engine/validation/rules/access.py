@@ -7,8 +7,8 @@ from datetime import date
 
 from sovctl.support.errors import Problem
 
-from ...spec.access import CallerLimits, Grant, IdentityProvider
-from ...spec.gateway import Gateway
+from ...spec.gateway.access import CallerLimits, Grant, IdentityProvider
+from ...spec.gateway.section import Gateway
 from .own_address import own_address
 from .rule import SiteUnderValidation, duplicates, unknown_name
 

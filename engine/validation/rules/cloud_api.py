@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sovctl.support.errors import Problem
 
-from ...spec.gateway import Cloud
+from ...spec.gateway.section import Cloud
 from .rule import SiteUnderValidation
 
 _SECTIONS = {"azure-openai": "azure", "bedrock": "bedrock", "vertex": "vertex"}

@@ -14,9 +14,9 @@ from sovctl.support.errors import Problem
 from sovctl.support.suggestions import nearest_few
 
 from ...catalog import ModelEntry
-from ...spec.gateway import CloudProxy, Gateway
-from ...spec.policy import NAME_LANGUAGES, Action, EntityKind
-from ...spec.routing import Route
+from ...spec.gateway.policy import NAME_LANGUAGES, Action, EntityKind
+from ...spec.gateway.routing import Route
+from ...spec.gateway.section import CloudProxy, Gateway
 from ...spec.types import Secret
 from .rule import SiteUnderValidation, duplicates, unknown_name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from sovctl.support.worker_thread import WorkerThread
+from sovctl.support.processes.worker_thread import WorkerThread
 
 from ..encryption.sealing import count_values
 from .erasures import ABANDONED_AFTER_S, CLAIM_TIMEOUT_S, PROGRESS, Erasure, Progress, Redaction, chained

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Self
 
-from sovctl.support.worker_thread import WorkerThread
+from sovctl.support.processes.worker_thread import WorkerThread
 
 from ..encryption.errors import VaultFailed
 from .rows import Counts, KeyRow, RingRewrap, Row

@@ -13,7 +13,7 @@ import pytest
 from real_plays import play
 
 from sovctl.engine.lab.artifacts.model_store import digests_below, manifest_text
-from sovctl.engine.resources.tree import PROGRAM
+from sovctl.engine.resources.software.tree import PROGRAM
 from sovctl.support.canonical_json import sha256_hex
 
 _ROLE = {"ansible.builtin.include_role": {"name": "model"}}

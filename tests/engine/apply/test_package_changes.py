@@ -8,8 +8,8 @@ from planned_nodes import empty
 
 from sovctl.engine.apply.package_changes import package_changes, unplanned
 from sovctl.engine.facts.node import InstalledPackage, NodeFacts
-from sovctl.engine.resources.dependencies import LATER
 from sovctl.engine.resources.resource import Change, Risk, Verb
+from sovctl.engine.resources.software.dependencies import LATER
 
 
 def node(**versions: str) -> NodeFacts:

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from sovctl.engine.facts.apt_simulation import SimulatedStep, parse_simulation
+from sovctl.engine.facts.packages.apt_simulation import SimulatedStep, parse_simulation
 from sovctl.engine.facts.unreadable import Unreadable
 
 TEXT = """\

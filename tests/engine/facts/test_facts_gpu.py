@@ -11,7 +11,7 @@ from gpu_samples import document, eight, gpu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.engine.facts.gpu import GpuReport, parse_nvidia_smi_xml
+from sovctl.engine.facts.hardware.gpu import GpuReport, parse_nvidia_smi_xml
 from sovctl.engine.facts.unreadable import Unreadable
 
 

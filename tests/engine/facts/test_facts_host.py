@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.engine.facts.apt_sources import parse_index_targets, parse_source_files
 from sovctl.engine.facts.chrony import parse_sources, parse_tracking
-from sovctl.engine.facts.dpkg import installed_versions, parse_holds, parse_packages
-from sovctl.engine.facts.infiniband import parse_infiniband, parse_tree
+from sovctl.engine.facts.hardware.infiniband import parse_infiniband, parse_tree
 from sovctl.engine.facts.nftables import parse_ruleset
+from sovctl.engine.facts.packages.apt_sources import parse_index_targets, parse_source_files
+from sovctl.engine.facts.packages.dpkg import installed_versions, parse_holds, parse_packages
 from sovctl.engine.facts.sshd import parse_sshd
 from sovctl.engine.facts.sysctl import parse_sysctl
 from sovctl.engine.facts.units import parse_units

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.engine.facts.nvlink import parse_nvlink_errors, parse_nvlink_status
-from sovctl.engine.facts.topology import parse_p2p, parse_topology
+from sovctl.engine.facts.hardware.nvlink import parse_nvlink_errors, parse_nvlink_status
+from sovctl.engine.facts.hardware.topology import parse_p2p, parse_topology
 from sovctl.engine.facts.unreadable import Unreadable
 
 STATUS = """\

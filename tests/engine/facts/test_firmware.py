@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.engine.facts.firmware import COMMANDS, WrittenFirmware, parse_history
+from sovctl.engine.facts.hardware.firmware import COMMANDS, WrittenFirmware, parse_history
 from sovctl.engine.facts.unreadable import Unreadable
 
 ROWS = [

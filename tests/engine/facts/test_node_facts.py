@@ -19,7 +19,7 @@ from sovctl.engine.facts.node import SIMULATION_MARK, InstalledPackage, Unit, pa
 from sovctl.support.canonical_json import canonical_json
 from sovctl.support.errors import SovctlError
 
-PROBE = Path(node.__file__).with_name("node_probe.py")
+PROBE = Path(node.__file__).parent / "probes" / "node_probe.py"
 
 
 def probe(**request: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sovctl.engine.facts.operating_system import (
     parse_secure_boot,
     parse_virtualization,
 )
-from sovctl.engine.facts.rpm import parse_versionlock
+from sovctl.engine.facts.packages.rpm import parse_versionlock
 from sovctl.engine.facts.unreadable import Unreadable
 
 

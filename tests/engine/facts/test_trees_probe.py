@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sovctl.engine.facts.trees import TreeState, parse_trees
-from sovctl.engine.resources.tree import PROGRAM
+from sovctl.engine.resources.software.tree import PROGRAM
 
 MANIFEST = ".manifest"
 

@@ -15,9 +15,9 @@ from examples import examples
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes, desired_on
 from sovctl.engine.plan.order import RESOURCE_TYPES
-from sovctl.engine.resources.environment import FOLDERS, TREES
 from sovctl.engine.resources.resource import CREATED_BY_APPLY, Change, Desired, Risk, Verb, difference
 from sovctl.engine.resources.resource_type import ResourceType
+from sovctl.engine.resources.software.environment import FOLDERS, TREES
 
 RESTARTED = {"runs_what_is_written": "after a restart"}
 

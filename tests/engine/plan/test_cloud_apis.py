@@ -14,8 +14,8 @@ from sovctl.engine.plan.build import context_of
 from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.credential import cloud_files
 from sovctl.engine.resources.gateway.service import configuration
-from sovctl.engine.spec.cloud_api import AzureOpenAI, Bedrock, CloudApi, Vertex
-from sovctl.engine.spec.gateway import Cloud, CloudSurface
+from sovctl.engine.spec.gateway.cloud_api import AzureOpenAI, Bedrock, CloudApi, Vertex
+from sovctl.engine.spec.gateway.section import Cloud, CloudSurface
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 from sovctl.engine.validation.rules.cloud_api import served

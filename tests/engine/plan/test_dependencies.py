@@ -14,8 +14,8 @@ from strategies import context
 
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes, requests
-from sovctl.engine.resources import dependencies
 from sovctl.engine.resources.resource import Change
+from sovctl.engine.resources.software import dependencies
 from sovctl.support.errors import SovctlError
 
 SIMULATION = "simulation debian-12"

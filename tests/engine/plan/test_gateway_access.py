@@ -19,7 +19,7 @@ from sovctl.engine.resources.credential import credentials_on
 from sovctl.engine.resources.gateway.access import LOCAL_CLIENTS_DIGEST, client_entry
 from sovctl.engine.resources.gateway.service import LOCAL_CLIENTS, configuration
 from sovctl.engine.resources.perimeter import rules_for
-from sovctl.engine.spec.access import Admin
+from sovctl.engine.spec.gateway.access import Admin
 from sovctl.engine.spec.service_accounts import GATEWAY_UID
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER

@@ -12,7 +12,7 @@ from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.resources.credential import credentials_on
 from sovctl.engine.resources.gateway.service import configuration
-from sovctl.engine.spec.detect import (
+from sovctl.engine.spec.gateway.detect import (
     Detect,
     ExactDataMatch,
     LlmReview,
@@ -21,7 +21,7 @@ from sovctl.engine.spec.detect import (
     RecognizerContext,
     Screen,
 )
-from sovctl.engine.spec.policy import LISTED_LANGUAGES
+from sovctl.engine.spec.gateway.policy import LISTED_LANGUAGES
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 from sovctl.gateway.settings import DetectSettings, load_settings

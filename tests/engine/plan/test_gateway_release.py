@@ -17,10 +17,10 @@ from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.credential import credentials_on
 from sovctl.engine.resources.gateway.service import configuration
 from sovctl.engine.resources.perimeter import rules_for
-from sovctl.engine.spec import release as spec_release
+from sovctl.engine.spec.gateway import release as spec_release
+from sovctl.engine.spec.gateway.tracing import Tracing
+from sovctl.engine.spec.gateway.vault import Postgresql
 from sovctl.engine.spec.service_accounts import GATEWAY_UID
-from sovctl.engine.spec.tracing import Tracing
-from sovctl.engine.spec.vault import Postgresql
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 from sovctl.gateway.settings import HandoffSettings, TracingSettings, WebhookSettings, load_settings

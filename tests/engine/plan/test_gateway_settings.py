@@ -11,9 +11,9 @@ import yaml
 from strategies import PRESETS, context
 
 from sovctl.engine.resources.gateway.service import configuration
-from sovctl.engine.spec import policy as spec_policy
-from sovctl.engine.spec import request_fields as spec_fields
-from sovctl.engine.spec.request_fields import RequestFieldsRow
+from sovctl.engine.spec.gateway import policy as spec_policy
+from sovctl.engine.spec.gateway import request_fields as spec_fields
+from sovctl.engine.spec.gateway.request_fields import RequestFieldsRow
 from sovctl.gateway import settings
 from sovctl.gateway.settings import FieldAction, SurfaceName, UpstreamKind, load_settings
 

@@ -10,12 +10,13 @@ import yaml
 from strategies import context
 
 from sovctl.engine.plan.build import RESTARTS
-from sovctl.engine.resources import model, pool
+from sovctl.engine.resources import pool
 from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.gateway import service as gateway
 from sovctl.engine.resources.resource import Change, Desired, Risk, Verb
 from sovctl.engine.resources.resource_type import ResourceType
 from sovctl.engine.resources.serving.flags import flags
+from sovctl.engine.resources.software import model
 from sovctl.engine.spec.lora import Lora
 from sovctl.gateway.settings import load_settings
 

@@ -17,10 +17,10 @@ from strategies import PRESETS, context
 from sovctl.engine.catalog.serve_flags import load_serve_flags
 from sovctl.engine.placement import Rank, Replica
 from sovctl.engine.resources.context import Context, render
-from sovctl.engine.resources.model import folders
 from sovctl.engine.resources.pool import instance
 from sovctl.engine.resources.serving.environment import environment
 from sovctl.engine.resources.serving.flags import flags
+from sovctl.engine.resources.software.model import folders
 from sovctl.engine.spec import Pool
 from sovctl.engine.spec.lora import Adapter, Lora
 from sovctl.engine.spec.serving.api_server import Tools

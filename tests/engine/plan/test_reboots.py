@@ -17,8 +17,8 @@ from sovctl.engine.facts.node import InstalledPackage, NodeFacts
 from sovctl.engine.plan.build import changes
 from sovctl.engine.plan.reboots import chosen, planned_causes
 from sovctl.engine.resources.context import Context
-from sovctl.engine.resources.reboot import KNOWN_AFTER_REBOOT, STRENGTH, RebootKind, pending
 from sovctl.engine.resources.resource import Change, Risk, Verb
+from sovctl.engine.resources.services.reboot import KNOWN_AFTER_REBOOT, STRENGTH, RebootKind, pending
 
 LOCK, OTHER = "580.126.20", "580.173.02"
 DRIVER, NODE, AC = RebootKind.DRIVER_RELOAD, RebootKind.REBOOT, RebootKind.AC_CYCLE

@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from sovctl.engine import spec
-from sovctl.engine.spec import access as spec_access
 from sovctl.engine.spec import json_schema as spec_schema
-from sovctl.engine.spec import policy as spec_policy
-from sovctl.engine.spec import routing as spec_routing
+from sovctl.engine.spec.gateway import access as spec_access
+from sovctl.engine.spec.gateway import policy as spec_policy
+from sovctl.engine.spec.gateway import routing as spec_routing
 from sovctl.engine.spec.types import SpecModel
 from sovctl.engine.validation.documentation import main, render_markdown, render_schema
 from sovctl.engine.validation.presets import FOLDER, names

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.engine.spec.policy import NAME_LANGUAGES
+from sovctl.engine.spec.gateway.policy import NAME_LANGUAGES
 from sovctl.gateway.detect.findings.overlaps import resolve
 from sovctl.gateway.detect.names.clues import PATRONYMIC_PARTS, clues_in
 from sovctl.gateway.detect.names.context import find_names

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....resources.environment import GATEWAY, ROOT
 from ....resources.gateway.service import DATA
+from ....resources.software.environment import GATEWAY, ROOT
 from ....spec import Node
 from ...model.check import Method
 from ...model.check_context import CheckContext

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....facts.gpu import GpuReport, parse_nvidia_smi_xml
+from ....facts.hardware.gpu import GpuReport, parse_nvidia_smi_xml
 from ....facts.unreadable import Unreadable
 from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
 from ...model.probe_sections import parse_sections

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....facts.gpu import Gpu
+from ....facts.hardware.gpu import Gpu
 from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, warned, worst
 from .._gpu_report import count_findings, gpu_report
 from ._gpu_check import Expected, GpuCheck

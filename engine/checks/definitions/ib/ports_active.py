@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from sovctl.compliance.verdict import Verdict
 
-from ....facts.infiniband import Adapter, Port, parse_infiniband, parse_tree
+from ....facts.hardware.infiniband import Adapter, Port, parse_infiniband, parse_tree
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, warned, worst

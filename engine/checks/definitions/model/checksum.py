@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ....facts.unreadable import Unreadable, excerpt
-from ....resources import model as model_resource
+from ....resources.software import model as model_resource
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst
 from ...model.check_context import CheckContext

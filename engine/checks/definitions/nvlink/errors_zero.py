@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....facts.nvlink import LinkCounter, parse_nvlink_errors
+from ....facts.hardware.nvlink import LinkCounter, parse_nvlink_errors
 from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, warned, worst
 from ...model.probe_sections import parse_sections
 from ._links import Expected, NvlinkCheck

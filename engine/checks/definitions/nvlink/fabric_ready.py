@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....catalog.board_services import fabric_services
-from ....facts.gpu import Gpu, parse_nvidia_smi_xml
+from ....facts.hardware.gpu import Gpu, parse_nvidia_smi_xml
 from ....facts.units import parse_units
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, warned, worst

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....facts.nvlink import GpuLinks, parse_nvlink_status
+from ....facts.hardware.nvlink import GpuLinks, parse_nvlink_status
 from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
 from ...model.probe_sections import parse_sections
 from ._links import Expected, NvlinkCheck

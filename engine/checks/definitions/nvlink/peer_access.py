@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....facts.topology import Matrix, parse_p2p, parse_topology
+from ....facts.hardware.topology import Matrix, parse_p2p, parse_topology
 from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
 from ...model.probe_sections import parse_sections
 from ._links import Expected, NvlinkCheck

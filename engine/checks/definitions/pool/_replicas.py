@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ....resources import pool as pool_resource
-from ....resources.environment import ENGINE, folder
 from ....resources.serving.environment import environment
 from ....resources.serving.flags import flags
+from ....resources.software.environment import ENGINE, folder
 from ....spec import Node
 from ...model.check import Expectation
 from ...model.check_context import CheckContext

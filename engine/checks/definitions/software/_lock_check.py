@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from ....catalog.drivers import DriverLock
 from ....catalog.operating_systems import SupportedSystem, load_operating_systems, supported
 from ....catalog.platforms import Platform
-from ....facts.dpkg import PACKAGES, RPM_PACKAGES
 from ....facts.operating_system import (
     DGX_RELEASE,
     OS_RELEASE,
@@ -18,6 +17,7 @@ from ....facts.operating_system import (
     parse_dgx_release,
     parse_os_release,
 )
+from ....facts.packages.dpkg import PACKAGES, RPM_PACKAGES
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Check, Expectation, Probe

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ....catalog.operating_systems import SupportedSystem
-from ....facts.dpkg import installed_versions, parse_packages
-from ....facts.gpu import parse_nvidia_smi_xml
+from ....facts.hardware.gpu import parse_nvidia_smi_xml
+from ....facts.packages.dpkg import installed_versions, parse_packages
 from ....facts.unreadable import excerpt
 from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
 from ...model.probe_sections import parse_sections

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....facts.trees import parse_trees
-from ....resources.environment import MANIFEST, ROOT, wanted_on
 from ....resources.resource import CREATED_BY_APPLY
-from ....resources.tree import command, tree_id
+from ....resources.software.environment import MANIFEST, ROOT, wanted_on
+from ....resources.software.tree import command, tree_id
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
 from ...model.check_context import CheckContext

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sovctl.compliance.verdict import Verdict
 
 from ....catalog.operating_systems import Apply
-from ....facts.dpkg import parse_holds
-from ....facts.rpm import parse_versionlock
+from ....facts.packages.dpkg import parse_holds
+from ....facts.packages.rpm import parse_versionlock
 from ....facts.unreadable import excerpt
 from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
 from ...model.probe_sections import parse_sections

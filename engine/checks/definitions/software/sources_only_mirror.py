@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....facts.apt_sources import FILE_MARK, parse_index_targets, parse_source_files
+from ....facts.packages.apt_sources import FILE_MARK, parse_index_targets, parse_source_files
 from ....facts.unreadable import Unreadable, excerpt
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst

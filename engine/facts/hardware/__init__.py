@@ -1,0 +1,1 @@
+"""Parsers of a node's hardware: GPUs, NVLink, InfiniBand, topology and firmware."""

@@ -1,0 +1,1 @@
+"""Parsers of package managers: apt, dpkg and rpm."""

@@ -1,0 +1,141 @@
+"""Packages of a node: driver software held at the versions of the lock; system packages at the version of the mirror.
+
+Names and versions come from the row of the node's operating system in `catalog/operating_systems.yaml`. On DGX OS,
+NVIDIA's packages are not resources: `plan/support.py` compares them with the lock, and sovctl never replaces them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...catalog.operating_systems import (
+    Apply,
+    Package,
+    SupportedSystem,
+    load_operating_systems,
+    supported,
+)
+from ...facts.node import NodeFacts
+from ...spec import Node
+from ..context import Context
+from ..host import audit, log_forwarding
+from ..resource import Desired, Risk, State, difference
+from ..resource_type import Query, ResourceType
+from . import dependencies, repository
+
+RISKS = {"node": Risk.WORKLOAD, "pools": Risk.WORKLOAD, "own": Risk.SERVICE, None: Risk.NONE}
+"""Risk of a new version, by `Component.restarts`."""
+
+
+def packages_on(context: Context, node: Node, facts: NodeFacts) -> tuple[SupportedSystem | None, tuple[Package, ...]]:
+    """Return the row of a node's operating system and the packages that it needs; none on an unsupported system."""
+    row = supported(facts.system)
+    if row is None:
+        return None, ()
+    return row, row.packages_for(
+        context.platform(node),
+        context.lock,
+        kernel=facts.system.kernel,
+        python=bool(context.replicas_on(node)) or context.is_gateway(node),
+        has_own_kernel=not facts.is_container and not facts.simulated,
+    )
+
+
+def managed(context: Context, node: Node, facts: NodeFacts) -> tuple[Package, ...]:
+    """Return the packages that sovctl installs on a node: without NVIDIA's packages on DGX OS."""
+    row, packages = packages_on(context, node, facts)
+    if row is not None and row.apply is Apply.ASSERTED:
+        return tuple(each for each in packages if each.component.needs in ("all", "python"))
+    return packages
+
+
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
+    if facts is None:
+        return
+    row, _ = packages_on(context, node, facts)
+    if row is None:
+        return
+    found = [_desired(context, package) for package in managed(context, node, facts)]
+    for engine in _engines(context, node):
+        found += [_of_mirror(name, f"{engine} loads it") for name in row.engine_packages.get(engine, ())]
+    found += [_of_mirror(name, why) for name, why in _host_packages(context).items()]
+    if not facts.is_container:
+        found += [_of_mirror(name, why) for name, why in _kernel_packages(context, row.package_manager).items()]
+    yield from found
+    if row.package_manager == "apt" and any(difference(node.name, each, _observe(facts, each)) for each in found):
+        mirror = next(iter(repository.RESOURCE_TYPE.expect(context, node, facts)))
+        has_mirror = difference(node.name, mirror, repository.RESOURCE_TYPE.observe(facts, mirror)) is None
+        added = dependencies.dependencies(facts, row, {each.name for each in found}, has_mirror=has_mirror)
+        if added is not None:
+            yield added
+
+
+def _desired(context: Context, package: Package) -> Desired:
+    if package.version is None:
+        return _of_mirror(package.name, package.component.title)
+    return Desired(
+        kind="package",
+        name=package.name,
+        state={"version": package.version, "is_held": True},
+        why=f"lock {context.lock.id}: {package.component.title}, held",
+        variables={"version": package.version, "spec": package.spec},
+        risk=RISKS[package.component.restarts],
+        minutes=1.0,
+    )
+
+
+def _of_mirror(name: str, why: str) -> Desired:
+    return Desired(
+        kind="package",
+        name=name,
+        state={"status": "installed"},
+        why=why,
+        variables={"version": None, "spec": name},
+        minutes=0.2,
+    )
+
+
+def _host_packages(context: Context) -> dict[str, str]:
+    """Return the reasons of packages that operating system resources need, by name."""
+    return dict.fromkeys(log_forwarding.packages(context), "sends the system log to the SIEM")
+
+
+def _kernel_packages(context: Context, manager: str) -> dict[str, str]:
+    """Return the same, of resources that a container does not have."""
+    return {audit.PACKAGES[manager]: "audit log of the kernel"} if context.spec.host.audit else {}
+
+
+def _engines(context: Context, node: Node) -> list[str]:
+    return [context.spec.software.engine] if context.replicas_on(node) else []
+
+
+def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    if desired.name == dependencies.NAME:
+        return dependencies.observed(facts, desired)
+    package = facts.packages.get(desired.name)
+    if package is None:
+        return None
+    if "status" in (desired.state or ()):
+        return {"status": "installed"}
+    return {"version": package.version, "is_held": package.is_held}
+
+
+def mok_command(key: str) -> str:
+    """Return the name of the command that tests whether the firmware trusts a key."""
+    return f"mok-key {key}"
+
+
+def _query(context: Context, node: Node) -> Query:
+    keys = sorted({each.mok_key for each in load_operating_systems().values() if each.mok_key})
+    simulations = dependencies.commands(
+        context.platform(node),
+        context.lock,
+        python=bool(context.replicas_on(node)) or context.is_gateway(node),
+        engine=_engines(context, node),
+        host=list(_host_packages(context)),
+        host_kernel={manager: list(_kernel_packages(context, manager)) for manager in ("apt", "dnf")},
+    )
+    return Query(commands={**{mok_command(key): ("mokutil", "--test-key", key) for key in keys}, **simulations})
+
+
+RESOURCE_TYPE = ResourceType("package", _expect, _observe, _query)

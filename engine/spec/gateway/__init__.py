@@ -1,0 +1,1 @@
+"""Section `gateway` of site.yaml, one module for each part."""
