@@ -44,6 +44,7 @@ from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.gateway import service as gateway
 from sovctl.engine.resources.resource import Change, Risk, Verb
 from sovctl.engine.resources.software.tree import TreeRecord
+from sovctl.engine.spec import Node
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 from sovctl.support.atomic_files import write_atomic
@@ -129,6 +130,9 @@ class SimulatedNodes:
 
     def record(self, trees: Mapping[tuple[str, str], TreeRecord]) -> None:
         """Store nothing, because the simulated changes build no environment or model."""
+
+    def retire(self, node: Node) -> None:
+        """Do nothing, because no node is removed."""
 
     def check(self, kinds: Mapping[str, Collection[str]]) -> GateResult:
         """Return the nodes whose checks do not pass."""

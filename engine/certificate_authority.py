@@ -1,6 +1,8 @@
 """Certificate authority of a site: one ECDSA P-256 root, and one leaf for each node with a server or a client.
 
 - All keys and certificates are in the state folder.
+- `ca.crl` is the list of revoked certificates (RFC 5280, 5). vLLM 0.32 has no option for such a list, so that a stolen
+  key of a node needs a new root.
 - A leaf is renewed 30 days before it expires, or if the node's address changes. It does not outlast the root.
 - Operators replace the root (docs/runbooks/authority.md), because clients must trust the new one.
 - Leaves are valid for 398 days, the limit of the CA/Browser Forum for public certificates until 2026-03.
@@ -43,6 +45,7 @@ class Authority:
         self.folder = folder
         self.site = site
         self.certificate_file = folder / "ca.pem"
+        self.revoked_file = folder / "ca.crl"
 
     def ensure(self, *, now: datetime) -> None:
         """Create the root if absent, or if its key does not match after a crash."""
@@ -121,6 +124,39 @@ class Authority:
         last, days = pair.not_valid_after_utc, (pair.not_valid_after_utc - now).days
         state = f"expires on {last:%Y-%m-%d}, in {days} days" if last > now else f"expired on {last:%Y-%m-%d}"
         return f"{state}; renewed {RENEW_BEFORE.days} days before"
+
+    def revoke(self, node: str, *, now: datetime) -> str | None:
+        """Add the certificate of a node to the list of revoked certificates, and delete it with its key.
+
+        Returns:
+            Its serial number and last day, such as `7b2f until 2027-12-01`; None without a certificate.
+        """
+        certificate_file, key_file = self.folder / f"{node}.pem", self.folder / f"{node}.key"
+        revoked = None
+        if certificate_file.exists() and self.has_root():
+            certificate = _read(certificate_file, "a certificate", x509.load_pem_x509_certificate)
+            self._add_to_list(certificate, now=now)
+            revoked = f"{certificate.serial_number:x} until {certificate.not_valid_after_utc:%Y-%m-%d}"
+        key_file.unlink(missing_ok=True)
+        certificate_file.unlink(missing_ok=True)
+        return revoked
+
+    def _add_to_list(self, certificate: x509.Certificate, *, now: datetime) -> None:
+        root_key = serialization.load_pem_private_key((self.folder / "ca.key").read_bytes(), None)
+        assert isinstance(root_key, ec.EllipticCurvePrivateKey)
+        root = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
+        builder = x509.CertificateRevocationListBuilder().issuer_name(root.subject)
+        builder = builder.last_update(now).next_update(root.not_valid_after_utc)
+        earlier: list[x509.RevokedCertificate] = []
+        if self.revoked_file.exists():
+            earlier = list(_read(self.revoked_file, "a list of revoked certificates", x509.load_pem_x509_crl))
+        added = x509.RevokedCertificateBuilder(certificate.serial_number, now).build()
+        for each in (*earlier, *([] if any(e.serial_number == added.serial_number for e in earlier) else [added])):
+            builder = builder.add_revoked_certificate(each)
+        made = builder.add_extension(x509.CRLNumber(int(now.timestamp())), critical=False).sign(
+            root_key, hashes.SHA256()
+        )
+        write_atomic(self.revoked_file, made.public_bytes(serialization.Encoding.PEM))
 
     def has_root(self) -> bool:
         """Return whether a root certificate and its key exist."""

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from sovctl.engine.plan.file import Plan
 from sovctl.engine.plan.unmanaged import Unmanaged
+from sovctl.engine.resources.removal.node_removal import KIND as REMOVAL
+from sovctl.engine.resources.removal.steps import LEFT
 from sovctl.engine.resources.resource import Change, Risk, Verb
 
 from .. import output
@@ -41,14 +43,26 @@ def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> 
         by_node = {name: changes for name, changes in by_node.items() if name == only}
     for nodes in [[name] for name in by_node] if details else like_nodes(by_node):
         count = f" ({len(nodes)} nodes)" if len(nodes) > 1 else ""
-        output.line(output.style(fold(nodes), "bold") + count)
+        is_removed = by_node[nodes[0]][0].kind == REMOVAL
+        output.line(output.style(fold(nodes), "bold") + count + (": node removed from site.yaml" if is_removed else ""))
         _show([[by_node[name][place] for name in nodes] for place in range(len(by_node[nodes[0]]))], details=details)
+        if is_removed:
+            _show_left(details=details)
     show_waves(plan.waves)
     for refusal in plan.refusals:
         output.line(output.style(f"cannot be applied: {refusal.node}: {refusal.message}", "red"))
         output.line(f"  hint: {refusal.hint}")
     _show_unmanaged([each for each in plan.unmanaged if only in (None, each.node)])
     output.line(summary(plan))
+
+
+def _show_left(*, details: bool) -> None:
+    """Print the things that stay on a removed node; with details, one line for each with its reason."""
+    if details:
+        for name, why in LEFT.items():
+            output.line(f"    left on the node: {name}: {why}")
+    else:
+        output.line(f"    left on the node: {', '.join(LEFT)}")
 
 
 def _show_unknown(plan: Plan) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
@@ -11,7 +12,9 @@ from ..facts.node import NodeFacts
 from ..resources.context import Context
 from ..resources.software.tree import TreeRecord
 from ..site import tree_records
+from ..site.retirement import Append, Cause, retire
 from ..site.site import Site
+from ..spec import Node
 from . import ansible
 from .node_lock.locks import NodeLocks
 from .progress import Follower
@@ -34,6 +37,9 @@ class Executor(Protocol):
     def record(self, trees: Mapping[tuple[str, str], TreeRecord]) -> None:
         """Store the records of trees that were built, by (node, `tree_id`)."""
 
+    def retire(self, node: Node) -> None:
+        """Revoke the certificate of a cleaned node that site.yaml no longer contains, and delete its records."""
+
 
 class AnsibleExecutor:
     """Runs Ansible with the roles of the planned changes, and gathers facts over ssh.
@@ -43,6 +49,7 @@ class AnsibleExecutor:
         wheel: path of the sovctl wheel for environments.
         lock: descriptor of the site's lock.
         locks: of the nodes.
+        append: appends records to the site's ledger.
     """
 
     def __init__(
@@ -55,9 +62,11 @@ class AnsibleExecutor:
         lock: int,
         locks: NodeLocks,
         follow: Follower,
+        append: Append,
     ) -> None:
         self._site, self._context, self._facts = site, context, facts
-        self._wheel, self._lock, self._locks, self._follow = wheel, lock, locks, follow
+        self._reachable = site.reachable
+        self._wheel, self._lock, self._locks, self._follow, self._append = wheel, lock, locks, follow, append
 
     def change(self, ids: Mapping[str, Collection[str]]) -> list[ansible.Failure]:
         """Run the roles of the changes on all nodes concurrently."""
@@ -72,7 +81,7 @@ class AnsibleExecutor:
         }
         if not roles:
             return failures
-        inventory = ansible.inventory(self._site.spec, self._site.folder, roles)
+        inventory = ansible.inventory(self._reachable, self._site.folder, roles)
         return failures + ansible.run(
             inventory,
             self._site.state.root / "run",
@@ -91,3 +100,7 @@ class AnsibleExecutor:
     def record(self, trees: Mapping[tuple[str, str], TreeRecord]) -> None:
         """Write the records to the state folder."""
         tree_records.save(self._site.state.trees, trees)
+
+    def retire(self, node: Node) -> None:
+        """Retire the node on this controller."""
+        retire(self._site, node, Cause("cleaned", f"run {self._locks.run_id}", getpass.getuser()), self._append)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..facts.node import NodeFacts
-from ..plan.build import desired_on
-from ..plan.order import RESOURCE_TYPES
+from ..plan.build import desired_on, types_of
 from ..resources.context import Context
 from ..site.site import Site
 from . import ansible
@@ -28,7 +27,7 @@ def roles_for(
         facts: None if the node was never observed; its orphans are unknown then.
         wheel: path of the sovctl wheel, for environments that need it.
     """
-    node = context.spec.node(name)
+    node = context.nodes[name]
     roles: dict[str, dict[str, list[dict[str, Any]]]] = {}
     reboots = any(id_.startswith(f"{name}/reboot/") for id_ in ids or ())
     for desired in desired_on(context, node, facts):
@@ -47,4 +46,4 @@ def roles_for(
         if desired.kind == "environment":
             item["code"] = wheel if item.pop("needs_code") else ""
         roles.setdefault(desired.kind, {}).setdefault(f"{desired.kind}_items", []).append(item)
-    return {kind.name: roles[kind.name] for kind in RESOURCE_TYPES if kind.name in roles}
+    return {kind.name: roles[kind.name] for kind in types_of(context, node) if kind.name in roles}

@@ -25,6 +25,7 @@ from ..plan.build import changes, unmanaged_things
 from ..plan.scope import EVERYTHING
 from ..plan.serving import Serving
 from ..plan.support import check_no_refusals, refusals
+from ..site import members
 from ..site.applied import Applied, keep, locks_of
 from ..site.site import Site
 from .availability.consent import check_consent
@@ -97,6 +98,9 @@ def apply(
         check_same(plan, current, resume=resume)
         refuse_own_host(current, facts, boot_id=Path(BOOT_ID).read_text().strip())
         check_unmanaged(site.spec, unmanaged_things(context, facts, current))
+        members.register(
+            site.state.root, members.load(site.state.root, site.state.applied), site.spec, plan.facts_sha256
+        )
         site.credentials.ensure(context)
         context = site.context()
         wheel = site.state.root / "code" / code_wheel.file_name()
@@ -120,7 +124,16 @@ def apply(
                 "started", changes=[change.id for change in current], resume=resume, broken_locks=locks.broken
             )
             follow = Follower(journal, report)
-            executor = AnsibleExecutor(site, context, facts, wheel=str(wheel), lock=lock, locks=locks, follow=follow)
+            executor = AnsibleExecutor(
+                site,
+                context,
+                facts,
+                wheel=str(wheel),
+                lock=lock,
+                locks=locks,
+                follow=follow,
+                append=ledger.append,
+            )
             serving = Serving(context)
             rollout = Rollout(serving, serving.now(facts), allow_downtime, site.spec.rollout.max_failed_nodes)
             drainer = GatewayDrainer(site, context, run_id=run_id)

@@ -16,6 +16,8 @@ from ..plan.scope import Scope
 from ..plan.serving import Server
 from ..plan.waves import Wave
 from ..resources.context import Context
+from ..resources.removal.node_removal import KIND as KIND_OF_REMOVAL
+from ..resources.removal.steps import REGISTRATION
 from ..resources.resource import Change
 from .ansible import Failure
 from .availability.drain import Drainer
@@ -153,6 +155,7 @@ class WaveRunner:
         self._record_trees(seen)
         self._check_packages(before, seen)
         self._check_reboots(before, seen)
+        self._retire(seen)
         left: dict[str, list[Change]] = {}
         for change in self.left(self.context, self.facts, seen, self.scope):
             left.setdefault(change.node, []).append(change)
@@ -162,7 +165,7 @@ class WaveRunner:
             for node, of in kinds.items()
             if node in seen and node not in left and node not in self.rollout.failed
         }
-        checked = self.gate.check(same)
+        checked = self.gate.check({node: of for node, of in same.items() if KIND_OF_REMOVAL not in of})
         if checked.evidence_runs:
             self.journal.write(
                 "checked", wave=wave.name, evidence_runs=checked.evidence_runs, blocked=sorted(checked.problems)
@@ -178,6 +181,20 @@ class WaveRunner:
             self.journal.write("node-failed", wave=wave.name, node=node, reason=self.rollout.failed[node])
             self.report(Progress("failed", node, f"failed: {self.rollout.failed[node]}"))
         return proven
+
+    def _retire(self, seen: Mapping[str, NodeFacts]) -> None:
+        """Retire the removed nodes on which only the registration is left."""
+        for node in self.context.removed:
+            if node.name not in seen or node.name in self.rollout.failed:
+                continue
+            left = self.left(self.context, self.facts, [node.name], self.scope)
+            if all(change.name == REGISTRATION for change in left):
+                self.executor.retire(node)
+                self.journal.write("node-removed", node=node.name)
+                removed = tuple(each for each in self.context.removed if each != node)
+                self.context = replace(self.context, removed=removed)
+                self.facts = {name: facts for name, facts in self.facts.items() if name != node.name}
+                self.report(Progress("removed", node.name, "removed from the site; its certificate is revoked"))
 
     def _record_trees(self, seen: Mapping[str, NodeFacts]) -> None:
         """Record the manifests of the environments and models that the wave has built."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +74,25 @@ def save(root: Path, site: str, before: Fleet, after: Fleet, *, reason: str, ope
     key = load_or_create(root / "keys" / "ledger.key")
     with Ledger.open(root / "ledger", origin=f"sovctl.{site}/site", key=key) as ledger:
         ledger.append(records)
+    _write(root, after)
+
+
+def drop(root: Path, node: str) -> None:
+    """Remove the record of a node that the site no longer has. Its events stay in the ledger."""
+    fleet = load(root)
+    if node in fleet.nodes or node in fleet.accepted:
+        nodes = {name: each for name, each in fleet.nodes.items() if name != node}
+        accepted = tuple(name for name in fleet.accepted if name != node)
+        _write(root, replace(fleet, nodes=nodes, accepted=accepted))
+
+
+def _write(root: Path, fleet: Fleet) -> None:
     value = {
         "nodes": {
             name: {"state": each.state, "history": [asdict(e) for e in each.history]}
-            for name, each in after.nodes.items()
+            for name, each in fleet.nodes.items()
         },
-        "breaker": after.breaker,
-        "accepted": list(after.accepted),
+        "breaker": fleet.breaker,
+        "accepted": list(fleet.accepted),
     }
     write_atomic(root / FILE, json.dumps(value, indent=1, sort_keys=True) + "\n", mode=0o600)

@@ -21,8 +21,9 @@ from ..resources import pool
 from ..resources.context import Context
 from ..resources.credential import CERTIFICATES
 from ..resources.gateway import service as gateway
+from ..resources.removal import node_removal
 from ..resources.resource import Change, Desired, State, Verb, difference
-from ..resources.resource_type import Query
+from ..resources.resource_type import Query, ResourceType
 from ..resources.services.unit import full_name
 from ..resources.software.environment import ENGINE, GATEWAY
 from ..spec import Node, SiteSpec
@@ -89,14 +90,19 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
 
 
 def requests(context: Context) -> dict[str, Request]:
-    """Return the request to the probe of every node, by node name."""
-    return {node.name: _request(context, node) for _, node in context.spec.nodes()}
+    """Return the request to the probe of every node, by node name; also of removed ones."""
+    return {name: _request(context, node) for name, node in context.nodes.items()}
+
+
+def types_of(context: Context, node: Node) -> tuple[ResourceType, ...]:
+    """Return the resource types of a node."""
+    return (node_removal.RESOURCE_TYPE,) if node.name in context.removed_names else RESOURCE_TYPES
 
 
 def _request(context: Context, node: Node) -> Request:
-    queries: list[Query] = [kind.query(context, node) for kind in RESOURCE_TYPES]
+    queries: list[Query] = [kind.query(context, node) for kind in types_of(context, node)]
     units = sorted({unit for query in queries for unit in query.units})
-    survey = unmanaged.commands(context, node, queries)
+    survey = {} if node.name in context.removed_names else unmanaged.commands(context, node, queries)
     sysctls = sorted({key for query in queries for key in query.sysctls})
     # Without a key sysctl prints its usage and fails.
     settings = {"sysctl": ["sysctl", "-e", *sysctls]} if sysctls else {}
@@ -121,7 +127,7 @@ def _request(context: Context, node: Node) -> Request:
 
 def desired_on(context: Context, node: Node, facts: NodeFacts | None) -> list[Desired]:
     """Return the expected resources of a node, in the order in which they are applied."""
-    return [desired for kind in RESOURCE_TYPES for desired in kind.expect(context, node, facts)]
+    return [desired for kind in types_of(context, node) for desired in kind.expect(context, node, facts)]
 
 
 def unmanaged_things(
@@ -188,11 +194,11 @@ def compare_all(context: Context, facts: Mapping[str, NodeFacts]) -> dict[str, l
         UnsupportedSystem: one or more nodes have an unsupported operating system.
     """
     check_supported(context, facts)
-    kinds = {kind.name: kind for kind in RESOURCE_TYPES}
+    kinds = {kind.name: kind for kind in (*RESOURCE_TYPES, node_removal.RESOURCE_TYPE)}
     return {
         name: [
             (desired, kinds[desired.kind].observed(each, desired))
-            for desired in desired_on(context, context.spec.node(name), each)
+            for desired in desired_on(context, context.nodes[name], each)
         ]
         for name, each in facts.items()
     }
@@ -220,29 +226,35 @@ def changes(
     """
     compared = compared or compare_all(context, facts)
     found: list[Change] = []
-    for _, node in context.spec.nodes():
-        if node.name not in facts or not scope.has_node(node.name):
+    for name in context.nodes:
+        if name not in facts or not scope.has_node(name):
             continue
-        pairs = compared[node.name]
+        pairs = compared[name]
+        if name in context.removed_names:
+            found += _removal(name, pairs) if scope == EVERYTHING else []
+            continue
         differences = [
-            change
-            for desired, state in pairs
-            if scope.has(desired) and (change := difference(node.name, desired, state))
+            change for desired, state in pairs if scope.has(desired) and (change := difference(name, desired, state))
         ]
-        differences = with_reboot(context, facts[node.name], [desired for desired, _ in pairs], differences)
+        differences = with_reboot(context, facts[name], [desired for desired, _ in pairs], differences)
         changed = {change.id for change in differences}
         on_node = [*differences]
         for desired, state in pairs:
-            if desired.state is None or state is None or f"{node.name}/{desired.kind}/{desired.name}" in changed:
+            if desired.state is None or state is None or f"{name}/{desired.kind}/{desired.name}" in changed:
                 continue
             if why := restart_cause(desired.kind, differences) or _cause(differences, desired):
-                on_node.append(_restart(node.name, desired, why=why))
+                on_node.append(_restart(name, desired, why=why))
         found += on_node
     found += _ranks_elsewhere(context, facts, found)
     found = list(with_observed_risk(context, found, facts))
-    nodes = {node.name: place for place, (_, node) in enumerate(context.spec.nodes())}
-    order = {kind.name: place for place, kind in enumerate(RESOURCE_TYPES)}
+    nodes = {name: place for place, name in enumerate(context.nodes)}
+    order = {kind.name: place for place, kind in enumerate((*RESOURCE_TYPES, node_removal.RESOURCE_TYPE))}
     return sorted(found, key=lambda change: (nodes[change.node], order[change.kind]))
+
+
+def _removal(name: str, pairs: list[Comparison]) -> list[Change]:
+    """Return the changes that remove sovctl from a node. Its resources restart nothing."""
+    return [change for desired, state in pairs if (change := difference(name, desired, state))]
 
 
 def _cause(changes_on_node: list[Change], desired: Desired) -> str:

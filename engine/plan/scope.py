@@ -96,7 +96,9 @@ def with_replicas(context: Context, nodes: Iterable[str]) -> dict[str, str]:
     found = dict.fromkeys(nodes, "")
     rest = list(found)
     while rest:
-        node = context.spec.node(rest.pop())
+        node = context.nodes.get(rest.pop())
+        if node is None:
+            continue  # removed by this apply
         for replica in context.replicas_on(node):
             for rank in replica.ranks:
                 if rank.node not in found:

@@ -147,6 +147,14 @@ class Serving:
             if lost[service]
         )
 
+    def all_capacities(self, serving: Iterable[Server]) -> tuple[Capacity, ...]:
+        """Return the capacity of every service, in the order of site.yaml."""
+        count = Counter(server.service for server in serving)
+        return tuple(
+            Capacity(service, count[service], count[service], total, self.floors[service])
+            for service, total in self.totals.items()
+        )
+
 
 def _replica(replica: Replica) -> Server:
     return Server(replica.pool, pool.instance(replica))

@@ -61,6 +61,8 @@ def check_supported(context: Context, facts: Mapping[str, NodeFacts]) -> None:
     """
     found = []
     for name, of_node in facts.items():
+        if name in context.removed_names:
+            continue  # sovctl only removes its own things there
         node = context.spec.node(name)
         row, has_gpus = supported(of_node.system), context.platform(node).has_gpus
         if row is None:
@@ -78,7 +80,12 @@ def check_supported(context: Context, facts: Mapping[str, NodeFacts]) -> None:
 
 def refusals(context: Context, facts: Mapping[str, NodeFacts]) -> list[Refusal]:
     """Return the reasons against an apply, in the order of `facts`; empty if all these nodes can be changed."""
-    return [each for name, of_node in facts.items() for each in _of_node(context, context.spec.node(name), of_node)]
+    return [
+        each
+        for name, of_node in facts.items()
+        if name not in context.removed_names
+        for each in _of_node(context, context.spec.node(name), of_node)
+    ]
 
 
 def check_no_refusals(found: list[Refusal]) -> None:

@@ -6,8 +6,8 @@
 - A wave keeps every service at or above its floor (`min_serving`), and takes at most `WAVE_SHARE` of its servers, but
   at least one group. A group that cannot keep a floor is alone in its wave, and needs the operator's consent.
 - At most one node with a serving gateway changes in a wave.
-- Gateways change after the pools that they route to. Nodes that only lose replicas change last, because gateways route
-  to these until then.
+- Gateways change after the pools that they route to. Nodes that only lose replicas, and removed nodes, change last,
+  because gateways route to these until then.
 - Waves grow: `FIRST_SHARE` of the nodes after the canary, then `WAVE_SHARE`.
 """
 
@@ -21,6 +21,7 @@ from typing import Any
 
 from ..resources import pool
 from ..resources.context import Context
+from ..resources.removal import node_removal
 from ..resources.resource import Change, Verb
 from .durations import Duration, Durations
 from .serving import GATEWAYS, Capacity, Server, Serving
@@ -202,6 +203,8 @@ def _groups(site: Serving, durations: Durations, changes: list[Change], serving:
 
 
 def _stage(changes: list[Change], *, has_gateway: bool) -> _Stage:
+    if any(change.kind == node_removal.KIND for change in changes):
+        return _Stage.REMOVALS
     pools = [change for change in changes if change.kind == pool.RESOURCE_TYPE.name]
     if pools and all(change.verb is Verb.DELETE for change in pools) and not has_gateway:
         return _Stage.REMOVALS
@@ -215,7 +218,7 @@ def _colocated_nodes(context: Context, nodes: Collection[str]) -> list[tuple[str
         joined = set().union(*(group[node] for node in members)) if members else set()
         for node in joined:
             group[node] = joined
-    order = {node.name: place for place, (_, node) in enumerate(context.spec.nodes())}
+    order = {name: place for place, name in enumerate(context.nodes)}
     found = dict.fromkeys(tuple(sorted(members, key=order.__getitem__)) for members in group.values())
     return sorted(found, key=lambda members: order[members[0]])
 

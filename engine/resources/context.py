@@ -40,6 +40,7 @@ class Context:
         code_sha256: digest of this controller's code, which the gateway runs as a wheel.
         catalog_files: the site's catalogue entries and measurements, if it has any.
         trees: records of trees, by (node, `tree_id`); empty before the first apply.
+        removed: nodes that sovctl manages and site.yaml no longer contains.
     """
 
     spec: SiteSpec
@@ -56,6 +57,7 @@ class Context:
     clients_sha256: str = CREATED_BY_APPLY
     unavailable: frozenset[str] = frozenset()
     trees: Mapping[tuple[str, str], TreeRecord] = field(default_factory=dict)
+    removed: tuple[Node, ...] = ()
 
     @cached_property
     def gateway_nodes(self) -> tuple[Node, ...]:
@@ -67,6 +69,16 @@ class Context:
         """The gateway. The site must have one."""
         assert self.spec.gateway is not None
         return self.spec.gateway
+
+    @cached_property
+    def nodes(self) -> dict[str, Node]:
+        """All nodes by name: those of site.yaml in its order, then the removed ones."""
+        return {node.name: node for node in (*(node for _, node in self.spec.nodes()), *self.removed)}
+
+    @property
+    def removed_names(self) -> frozenset[str]:
+        """Names of the removed nodes."""
+        return frozenset(node.name for node in self.removed)
 
     def group(self, node: Node) -> NodeGroup:
         """Return the group of a node."""

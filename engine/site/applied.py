@@ -78,6 +78,18 @@ def of_plan(folder: Path, *, spec_sha256: str) -> tuple[Applied, bytes]:
     raise InputError("the saved plan does not belong to a rollback", where=str(folder), hint="omit --rollback")
 
 
+def newest(folder: Path) -> tuple[Applied, bytes] | None:
+    """Return the newest applied description and its bytes; None without one.
+
+    Raises:
+        InputError: its file was changed.
+    """
+    for path in sorted(folder.glob("*.json"), reverse=True):
+        found = _read(path)
+        return found, _data(path.with_suffix(".yaml"), found)
+    return None
+
+
 def check_locks(applied: Applied, context: Context) -> None:
     """Check that this sovctl has the locks of an applied description.
 

@@ -22,9 +22,10 @@ from ..plan.serving import Serving
 from ..plan.support import refusals
 from ..plan.waves import waves
 from ..resources.context import Context
+from ..spec import Node, NodeGroup, SiteSpec
 from ..validation.load import LoadedSpec, check_files, load
+from . import members, own_address, tree_records
 from . import network_namespace as netns
-from . import own_address, tree_records
 from .credentials import Credentials
 from .state_folder import SiteState
 
@@ -89,10 +90,21 @@ class Site:
         """
         context = replace(context_of(self.spec, self.folder), unavailable=load_fleet(self.state.root).unavailable())
         _check_every_pool_serves(context)
+        context = replace(context, removed=self.removed())
         credentials = self.credentials
         fingerprints, sha256 = credentials.fingerprints(context), credentials.clients_sha256()
         renewals, trees = credentials.renewals(), tree_records.load(self.state.trees)
         return replace(context, fingerprints=fingerprints, clients_sha256=sha256, renewals=renewals, trees=trees)
+
+    def removed(self) -> tuple[Node, ...]:
+        """Return the nodes that sovctl manages and site.yaml no longer contains, sorted by name."""
+        return members.removed(members.load(self.state.root, self.state.applied), self.spec)
+
+    @property
+    def reachable(self) -> SiteSpec:
+        """The site description with the removed nodes, for access to nodes only."""
+        removed = list(self.removed())
+        return self.spec.with_group(NodeGroup(name="removed", platform="none", nodes=removed)) if removed else self.spec
 
     def observe(self, context: Context, nodes: Iterable[str] | None = None, *, report: Report) -> dict[str, NodeFacts]:
         """Return the facts of nodes by name, from new captures that are saved in the state folder.
@@ -100,7 +112,7 @@ class Site:
         Args:
             nodes: names; None for all nodes.
         """
-        gathered = self._gather(context, nodes, report).require_all(self.spec)
+        gathered = self._gather(context, nodes, report).require_all(self.reachable)
         return {name: parse_node(capture) for name, capture in gathered.items()}
 
     def observe_reachable(
@@ -115,8 +127,9 @@ class Site:
         """
         gathered = self._gather(context, nodes, report)
         if not gathered.captures:
-            gathered.require_all(self.spec)
+            gathered.require_all(self.reachable)
         unknown = {name: message for name, (_, message) in gathered.failures.items()}
+        unknown |= _removed_unknown(context, unknown)
         for name, pool in with_replicas(context, list(unknown)).items():
             unknown.setdefault(name, f"a replica of pool {pool} is also on a node that was not observed")
         found = {name: parse_node(each) for name, each in gathered.captures.items() if name not in unknown}
@@ -125,7 +138,7 @@ class Site:
     def _gather(self, context: Context, nodes: Iterable[str] | None, report: Report) -> gather.Gathered:
         wanted = requests(context)
         chosen = wanted if nodes is None else {name: wanted[name] for name in nodes}
-        gathered = gather.gather(self.spec, self.folder, chosen, report=report)
+        gathered = gather.gather(self.reachable, self.folder, chosen, report=report)
         captures.save(gathered.captures, self.state.facts)
         return gathered
 
@@ -174,6 +187,21 @@ class Site:
             unknown=dict(unknown or {}),
             unmanaged=tuple(unmanaged_things(context, facts, found)),
         )
+
+
+def _removed_unknown(context: Context, unknown: Mapping[str, str]) -> dict[str, str]:
+    """Return the reasons why removed nodes are not planned: no answer, or a gateway that may route to them."""
+    gateways = [node.name for node in context.gateway_nodes if node.name in unknown]
+    found = {}
+    for node in context.removed:
+        if node.name in unknown:
+            found[node.name] = (
+                f"removed from site.yaml: {unknown[node.name]}; "
+                f"if it is gone for good: sovctl node forget {node.name} --reason TEXT"
+            )
+        elif gateways:
+            found[node.name] = f"removed from site.yaml; the gateway on {gateways[0]} may still route to it"
+    return found
 
 
 def _check_every_pool_serves(context: Context) -> None:

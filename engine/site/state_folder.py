@@ -2,7 +2,7 @@
 
 .sovctl/
   keys/       private keys of this controller, mode 0600
-  pki/        the site's certificate authority and its certificates
+  pki/        the site's certificate authority, its certificates, and the list of revoked ones
   facts/      newest capture of each node
   plans/      plan files
   applied/    site descriptions that were applied completely
@@ -11,6 +11,7 @@
   evidence/   evidence of `sovctl verify`
   ledger/     Merkle log
   reports/    reports for auditors
+  nodes.json, members.json   life cycle and registry of nodes
   lock        held while a command changes the site
 """
 

@@ -42,6 +42,11 @@ def load(folder: Path) -> dict[Key, TreeRecord]:
     return records
 
 
+def drop(folder: Path, node: str) -> None:
+    """Remove the records of a node."""
+    (folder / f"{node}.json").unlink(missing_ok=True)
+
+
 def save(folder: Path, changed: Mapping[Key, TreeRecord]) -> None:
     """Add or replace records; a record without a root is not stored."""
     records = {**load(folder), **changed}

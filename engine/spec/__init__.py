@@ -389,6 +389,12 @@ class SiteSpec(SpecModel):
         """
         return self._nodes_by_name[name]
 
+    def with_group(self, group: NodeGroup) -> SiteSpec:
+        """Return the site with another node group, without validation."""
+        made = self.model_copy(update={"node_groups": [*self.node_groups, group]})
+        made.__dict__.pop("_nodes_by_name", None)  # cached for the nodes of `self`
+        return made
+
     @cached_property
     def _nodes_by_name(self) -> dict[str, Node]:
         return {node.name: node for _, node in reversed(self.nodes())}  # the first one of a duplicate name

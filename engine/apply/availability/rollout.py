@@ -2,6 +2,7 @@
 
 - A server on a failed node does not serve.
 - A node is deferred if its change would take a service below its floor, because other nodes failed before.
+- A removed node is deferred while a gateway can route to it, or a service is below its floor without it.
 - With more failed nodes than `rollout.max_failed_nodes`, no further wave begins.
 """
 
@@ -59,6 +60,10 @@ class Rollout:
             changes: of the wave, by node.
         """
         permitted = dict(changes)
+        if obstacle := self._removal_obstacle():
+            for node in self.site.context.removed_names & permitted.keys():
+                del permitted[node]
+                self.deferred[node] = obstacle
         while True:
             own = [change for each in permitted.values() for change in each]
             taken = self.site.interrupted(own) & self.serving
@@ -73,6 +78,14 @@ class Rollout:
             for node in self.site.nodes[last]:
                 if permitted.pop(node, None) is not None:
                     self.deferred[node] = f"{broken[last.service]}, because {self._lost()}"
+
+    def _removal_obstacle(self) -> str:
+        """Return the reason why no removed node may be cleaned: a gateway can route to it, or a floor is not kept."""
+        gateways = {node.name for node in self.site.context.gateway_nodes}
+        if blocked := sorted(gateways & (self.failed.keys() | self.deferred.keys())):
+            return f"the gateway on {blocked[0]} was not changed and may still route to this node"
+        below = [each for each in self.site.all_capacities(self.serving) if not each.is_kept]
+        return f"{below[0]} without this node" if below else ""
 
     def fail(self, failures: Iterable[Failure]) -> None:
         """Record failed nodes; the first reason of a node counts."""

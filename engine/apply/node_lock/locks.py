@@ -44,6 +44,8 @@ class NodeLocks:
 
     def __init__(self, site: Site, run_id: str, *, break_lock: bool = False) -> None:
         self._site, self._break = site, break_lock
+        # Once, because a node that this run removes is not in it later, and its lock is released at the end.
+        self._reachable = site.reachable
         self._holder = NodeHolder(
             controller=site.plan_key().public.keyid[:16],
             host=socket.gethostname(),
@@ -52,6 +54,7 @@ class NodeLocks:
             pid=os.getpid(),
             since=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         )
+        self.run_id = run_id
         self._nodes: frozenset[str] = frozenset()
         self._renewed_s = 0.0
         self.broken: dict[str, str] = {}
@@ -109,7 +112,7 @@ class NodeLocks:
     def _released_at_end(self) -> Iterator[None]:
         """Release the locks at the end of the block, or of this process."""
         argv, script = self._command("release")
-        commands = [ssh_words(self._site.spec, self._site.folder, node, argv) for node in sorted(self._nodes)]
+        commands = [ssh_words(self._reachable, self._site.folder, node, argv) for node in sorted(self._nodes)]
         job = {"commands": commands, "input": script, "timeout_s": _RELEASE_S}
         program = str(package_folder("engine/apply/node_lock") / "at_end.py")
         with subprocess.Popen(
@@ -127,7 +130,7 @@ class NodeLocks:
 
     def _call(self, action: str, nodes: Collection[str], *, timeout_s: float) -> dict[str, Answer]:
         argv, script = self._command(action)
-        return run_on(self._site.spec, self._site.folder, nodes, argv, timeout_s=timeout_s, stdin=script)
+        return run_on(self._reachable, self._site.folder, nodes, argv, timeout_s=timeout_s, stdin=script)
 
     def _command(self, action: str) -> tuple[list[str], str]:
         """Return the command for a node, and its standard input."""

@@ -22,6 +22,7 @@ from examples import examples, sample
 from sovctl.engine.apply import ansible
 from sovctl.engine.plan.order import RESOURCE_TYPES
 from sovctl.engine.resources.context import ROLES, render
+from sovctl.engine.resources.removal import node_removal
 from sovctl.engine.validation.load import references
 from sovctl.support.canonical_json import sha256_hex
 
@@ -145,9 +146,8 @@ def _validate(name: str, role: str, variables: ansible.RoleVariables | dict[str,
 
 
 def test_there_is_a_role_for_every_kind_and_a_kind_for_every_role() -> None:
-    assert {path.name for path in ROLES.iterdir() if (path / "tasks").is_dir()} == {
-        kind.name for kind in RESOURCE_TYPES
-    }
+    kinds = {kind.name for kind in (*RESOURCE_TYPES, node_removal.RESOURCE_TYPE)}
+    assert {path.name for path in ROLES.iterdir() if (path / "tasks").is_dir()} == kinds
 
 
 def test_the_playbook_and_every_role_are_read_by_ansible(make_site: MakeSite, tmp_path: Path) -> None:

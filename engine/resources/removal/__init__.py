@@ -1,0 +1,1 @@
+"""Removal of sovctl from a node that site.yaml no longer contains."""
