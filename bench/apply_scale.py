@@ -150,10 +150,10 @@ class SimulatedNodes:
         del gateways
         self.drained_now -= set(servers)
 
-    def drained(self, *, gateways: Collection[str]) -> frozenset[Server]:
+    def drained(self, *, gateways: Collection[str]) -> dict[Server, str]:
         """Return no server: no earlier apply was interrupted."""
         del gateways
-        return frozenset()
+        return {}
 
 
 def simulate(site: Context, *, failures: float, seed: int) -> dict[str, Any]:

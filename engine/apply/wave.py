@@ -20,7 +20,7 @@ from ..resources.removal.node_removal import KIND as KIND_OF_REMOVAL
 from ..resources.removal.steps import REGISTRATION
 from ..resources.resource import Change
 from .ansible import Failure
-from .availability.drain import Drainer
+from .availability.drain import Drainer, is_ours
 from .availability.gate import Gate
 from .availability.rollout import ALL_NODES, Rollout
 from .execution import Executor
@@ -56,7 +56,7 @@ class WaveRunner:
     report: Report
     left: Callable[[Context, Mapping[str, NodeFacts], Collection[str], Scope], list[Change]] = remaining
     drained_before: frozenset[Server] = frozenset()
-    """Replicas that an interrupted apply left drained, and that get traffic after their wave."""
+    """Replicas that an interrupted apply left drained. They get traffic after their wave; those of operators do not."""
 
     def run_all(self, waves: Iterable[Wave]) -> None:
         """Run waves in order.
@@ -94,7 +94,9 @@ class WaveRunner:
             return
         ids = {node: [change.id for change in changes] for node, changes in permitted.items()}
         self.report(Progress("wave", "", f"{wave.name}: {', '.join(ids)}"))
-        self._drain(wave, taken)
+        interrupted = self.rollout.site.interrupted(each for of in permitted.values() for each in of)
+        # Requests may still run on a server whose drain was interrupted.
+        self._drain(wave, taken | (interrupted & self.drained_before & self.rollout.serving))
         self.journal.write(
             "wave-started", wave=wave.name, nodes=list(ids), changes=sorted(each for of in ids.values() for each in of)
         )
@@ -112,10 +114,16 @@ class WaveRunner:
         if not (gateways := self.rollout.gateways):
             return
         drained, changed = self.drainer.drained(gateways=gateways), {change.node for change in self.changes}
+        ours = frozenset(server for server, reason in drained.items() if is_ours(reason))
         ready = {
-            server for server in drained & self.rollout.serving if changed.isdisjoint(self.rollout.site.nodes[server])
+            server for server in ours & self.rollout.serving if changed.isdisjoint(self.rollout.site.nodes[server])
         }
-        self.drained_before = drained - ready
+        self.drained_before = ours - ready
+        self.rollout.drained = frozenset(drained) - ready
+        if others := {server.name: reason for server, reason in sorted(drained.items()) if server not in ours}:
+            self.journal.write("drained-by-operator", servers=others)
+            shown = ", ".join(f"{name} ({reason})" for name, reason in others.items())
+            self.report(Progress("drained", "", f"drained by an operator, and left so: {shown}"))
         if ready:
             self.drainer.undrain(ready, gateways=gateways)
             self.journal.write("undrained", servers=_names(ready))
@@ -253,6 +261,7 @@ class WaveRunner:
         ]
         if ready and gateways:
             self.drainer.undrain(ready, gateways=gateways)
+            self.rollout.drained -= frozenset(ready)
             self.journal.write("undrained", servers=_names(ready))
 
     def _failures(self) -> str:

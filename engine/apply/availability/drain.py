@@ -66,8 +66,8 @@ class Drainer(Protocol):
             ApplyFailed: a gateway did not confirm.
         """
 
-    def drained(self, *, gateways: Collection[str]) -> frozenset[Server]:
-        """Return the replicas that an apply drained and did not give back."""
+    def drained(self, *, gateways: Collection[str]) -> dict[Server, str]:
+        """Return the reason by replica that is drained on at least one gateway; see `is_ours`."""
 
 
 class GatewayDrainer:
@@ -107,12 +107,12 @@ class GatewayDrainer:
         if wanted and gateways:
             self._run("undrain", [], wanted, gateways, timeout_s=_CONFIRM_S)
 
-    def drained(self, *, gateways: Collection[str]) -> frozenset[Server]:
-        """Return the replicas that an apply drained on at least one gateway."""
+    def drained(self, *, gateways: Collection[str]) -> dict[Server, str]:
+        """Return the reason by drained replica; an operator's reason precedes that of an apply."""
         answers = self._run("list", [], [], gateways, timeout_s=_CONFIRM_S)
-        reasons = [(row["url"], row.get("drained")) for answer in answers.values() for row in _rows(answer)]
-        found = {url for url, reason in reasons if reason and str(reason).startswith(REASON)}
-        return frozenset(server for server, url in self._urls.items() if url in found)
+        rows = [(row["url"], str(row["drained"])) for of in answers.values() for row in _rows(of) if row.get("drained")]
+        reasons = dict(sorted(rows, key=lambda row: not is_ours(row[1])))
+        return {server: reasons[url] for server, url in self._urls.items() if url in reasons}
 
     def _run(
         self,
@@ -135,6 +135,11 @@ class GatewayDrainer:
                     hint="no node of this wave was changed; see journalctl --unit sovctl-gateway on the node",
                 )
         return answers
+
+
+def is_ours(reason: str) -> bool:
+    """Return whether an apply drained a server, by the reason of the drain."""
+    return reason.startswith(REASON)
 
 
 def is_unable(answer: Answer) -> bool:

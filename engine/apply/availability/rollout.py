@@ -1,6 +1,6 @@
 """State of an apply across its waves: servers that serve, failed and deferred nodes, the failure budget. Pure.
 
-- A server on a failed node does not serve.
+- A server on a failed node does not serve, nor does a drained one.
 - A node is deferred if its change would take a service below its floor, because other nodes failed before.
 - A removed node is deferred while a gateway can route to it, or a service is below its floor without it.
 - With more failed nodes than `rollout.max_failed_nodes`, no further wave begins.
@@ -40,6 +40,8 @@ class Rollout:
     deferred: dict[str, str] = field(default_factory=dict)
     """Reason by node whose change did not begin."""
     proven: set[str] = field(default_factory=set)
+    drained: frozenset[Server] = frozenset()
+    """Active servers that get no traffic, because an operator or an interrupted apply drained them."""
 
     @property
     def is_over_budget(self) -> bool:
@@ -66,10 +68,11 @@ class Rollout:
                 self.deferred[node] = obstacle
         while True:
             own = [change for each in permitted.values() for change in each]
-            taken = self.site.interrupted(own) & self.serving
+            serving = self.serving - self.drained
+            taken = self.site.interrupted(own) & serving
             broken = {
                 each.service: each
-                for each in self.site.capacities(self.serving, taken)
+                for each in self.site.capacities(serving, taken)
                 if not each.is_kept and each.service not in self.allowed
             }
             if not broken:
@@ -101,4 +104,8 @@ class Rollout:
         )
 
     def _lost(self) -> str:
-        return f"{', '.join(list(self.failed)[:3])} failed" if self.failed else "a server stopped after the plan"
+        if self.failed:
+            return f"{', '.join(list(self.failed)[:3])} failed"
+        if self.drained:
+            return f"{', '.join(sorted(server.name for server in self.drained)[:3])} is drained on the gateways"
+        return "a server stopped after the plan"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 from planned_nodes import planned
@@ -47,7 +48,7 @@ class Nodes:
     broken: dict[str, str] = field(default_factory=dict)
     """Node to what fails there: `task`, `difference`, `check`, `silence`."""
     log: list[str] = field(default_factory=list)
-    left_drained: frozenset[Server] = frozenset()
+    left_drained: dict[Server, str] = field(default_factory=dict)
 
     def change(self, ids: Mapping[str, Collection[str]]) -> list[Failure]:
         self.log.append(f"change {'+'.join(ids)}")
@@ -72,7 +73,7 @@ class Nodes:
     def undrain(self, servers: Collection[Server], *, gateways: Collection[str]) -> None:
         self.log.append(f"undrain {'+'.join(sorted(each.name for each in servers))}")
 
-    def drained(self, *, gateways: Collection[str]) -> frozenset[Server]:
+    def drained(self, *, gateways: Collection[str]) -> dict[Server, str]:
         return self.left_drained
 
 
@@ -96,11 +97,13 @@ class Run:
 def start(tmp_path: Path) -> Callable[..., Run]:
     numbers = count()
 
-    def make(budget: int = 0, left: frozenset[Server] = frozenset(), **broken: str) -> Run:
+    def make(budget: int = 0, left: Mapping[Server, str] = MappingProxyType({}), **broken: str) -> Run:
         site = context(PRESET)
         facts = fabric_restart_due(site)
         serving = Serving(site)
-        nodes = Nodes(dict(facts), {name.replace("_", "-"): what for name, what in broken.items()}, left_drained=left)
+        nodes = Nodes(
+            dict(facts), {name.replace("_", "-"): what for name, what in broken.items()}, left_drained=dict(left)
+        )
         journal, shown = Journal(tmp_path, f"run-{next(numbers)}", "ab" * 32), []
         rollout = Rollout(serving, serving.now(facts), (), budget)
         runner = WaveRunner(
@@ -164,7 +167,7 @@ def test_within_the_budget_the_other_nodes_are_done_and_the_floor_still_holds(st
 def test_servers_that_an_interrupted_apply_left_drained_are_given_back_if_nothing_is_left_to_change(
     start: Callable[..., Run],
 ) -> None:
-    left = frozenset({Server("reasoning", "reasoning")})
+    left = {Server("reasoning", "reasoning"): "sovctl apply run-0"}
     run = start(left=left)
     run.runner.changes = [change for change in run.runner.changes if change.node != "hgx-1"]
     run.go()
@@ -176,7 +179,30 @@ def test_servers_that_an_interrupted_apply_left_drained_are_given_back_if_nothin
 
 def test_a_replica_that_failed_before_gets_traffic_after_its_repair(start: Callable[..., Run]) -> None:
     down = Server("reasoning", "reasoning")
-    run = start(left=frozenset({down}))
+    run = start(left={down: "sovctl apply run-0"})
     run.runner.rollout.serving -= {down}
     run.go()
     assert run.nodes.log[:3] == ["change hgx-1", "check hgx-1", "undrain reasoning"]
+
+
+def test_a_server_that_an_operator_drained_counts_as_lost_and_stays_drained(start: Callable[..., Run]) -> None:
+    (first, second) = (Server("general", "general"), Server("general", "general.1"))
+    run = start(left={second: "maintenance"})
+    assert {first, second} <= run.runner.rollout.serving
+    with pytest.raises(ApplyFailed) as caught:
+        run.go()
+    assert "general 0/2 serving (floor 1), because general.1 is drained on the gateways" in caught.value.message
+    assert not any("general" in line.replace("general.1", "") for line in run.nodes.log if line.startswith("drain"))
+    assert not any("general.1" in line for line in run.nodes.log if line.startswith(("drain", "undrain")))
+    assert "drained-by-operator" in run.events()
+    assert "drained by an operator, and left so: general.1 (maintenance)" in [each.text for each in run.shown]
+
+
+def test_no_wave_takes_the_last_server_while_an_interrupted_apply_left_the_other_one_drained(
+    start: Callable[..., Run],
+) -> None:
+    run = start(left={Server("general", "general.1"): "sovctl apply run-0"})
+    with pytest.raises(ApplyFailed) as caught:
+        run.go()
+    assert "hgx-3: general 0/2 serving (floor 1), because general.1 is drained" in caught.value.message
+    assert any("general.1" in line for line in run.nodes.log if line.startswith("undrain")), "after its own wave"
