@@ -6,7 +6,7 @@ import getpass
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
-from sovctl.support.errors import NodeUnreachable
+from sovctl.support.errors import SovctlError
 
 from ..facts.node import NodeFacts
 from ..resources.context import Context
@@ -93,7 +93,7 @@ class AnsibleExecutor:
         """Gather new facts of nodes."""
         try:
             found, _ = self._site.observe_reachable(self._context, nodes, report=lambda _: None)
-        except NodeUnreachable:
+        except SovctlError:  # no node of the wave answers with all measurements
             return {}
         return found
 

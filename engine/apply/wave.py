@@ -159,7 +159,7 @@ class WaveRunner:
         """
         seen = self.executor.observe(kinds)
         before, self.facts = self.facts, {**self.facts, **seen}
-        self._fail({node: "no answer after the change" for node in kinds if node not in seen}, "observe")
+        self._fail({node: "no complete answer after the change" for node in kinds if node not in seen}, "observe")
         self._record_trees(seen)
         self._check_packages(before, seen)
         self._check_reboots(before, seen)

@@ -209,7 +209,10 @@ def _output(node: str, commands: Mapping[str, Any], name: str, *, may_fail: bool
     answer = commands.get(name)
     if answer is None or answer["exit_code"] is None or (answer["exit_code"] != 0 and not may_fail):
         code = None if answer is None else answer["exit_code"]  # None: not found, or timed out
-        got = "no result" if code is None else f"exit code {code}"
+        got = f"exit code {code}"
+        if code is None:
+            stderr = str((answer or {}).get("stderr", ""))
+            got = stderr[:40] if stderr.startswith("no result") else "no result"
         raise SovctlError(
             f"probe command {name!r} failed: {got}; a plan requires all measurements",
             where=f"node {node}",

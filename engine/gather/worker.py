@@ -68,7 +68,7 @@ def _probe(host: Any, request: dict[str, Any]) -> dict[str, Any]:
         return {"error": "key", "message": "the key file is unreadable"}
     try:
         encoded = base64.b64encode(json.dumps(request).encode()).decode()
-        capture = host.get_fact(NodeProbe, request=encoded, _sudo=True, _timeout=120)
+        capture = host.get_fact(NodeProbe, request=encoded, _sudo=True, _timeout=300)
     except FactError as error:
         if "sudo" in str(error):
             return {"error": "sudo", "message": "sudo asks for a password"}

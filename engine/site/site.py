@@ -120,20 +120,29 @@ class Site:
     ) -> tuple[dict[str, NodeFacts], dict[str, str]]:
         """Return the facts of the nodes that answer, and the reason by name for the others.
 
-        A node that shares a replica with an unobserved node is also left out, because its ranks restart together.
+        A node that shares a replica with an unobserved node is also left out, because its ranks restart together. A
+        node without all measurements is unobserved.
 
         Raises:
             NodeUnreachable: no node answers.
+            SovctlError: no node has all measurements.
         """
         gathered = self._gather(context, nodes, report)
         if not gathered.captures:
             gathered.require_all(self.reachable)
         unknown = {name: message for name, (_, message) in gathered.failures.items()}
+        found: dict[str, NodeFacts] = {}
+        for name, each in gathered.captures.items():
+            try:
+                found[name] = parse_node(each)
+            except SovctlError as error:
+                if len(unknown) + 1 == len(gathered.captures) + len(gathered.failures):
+                    raise
+                unknown[name] = error.message
         unknown |= _removed_unknown(context, unknown)
         for name, pool in with_replicas(context, list(unknown)).items():
             unknown.setdefault(name, f"a replica of pool {pool} is also on a node that was not observed")
-        found = {name: parse_node(each) for name, each in gathered.captures.items() if name not in unknown}
-        return found, unknown
+        return {name: each for name, each in found.items() if name not in unknown}, unknown
 
     def _gather(self, context: Context, nodes: Iterable[str] | None, report: Report) -> gather.Gathered:
         wanted = requests(context)

@@ -137,7 +137,7 @@ def test_replicas_are_drained_on_all_gateways_and_given_back_after_proof_and_che
         ("task", "role pool, task 'restart': exit 1"),
         ("difference", "differences remain"),
         ("check", "gpu.count UNKNOWN"),
-        ("silence", "no answer after the change"),
+        ("silence", "no complete answer after the change"),
     ],
 )
 def test_a_failed_node_stops_the_waves_after_it_and_its_servers_stay_drained(
