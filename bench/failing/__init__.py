@@ -1,1 +1,1 @@
-"""Failures on a lab for `bench/failures.py` and `bench/interrupt.py`: their causes, and the search for what is left."""
+"""Failures on a lab for `bench/failures.py` and `bench/interrupt.py`: causes, and remaining processes and locks."""
