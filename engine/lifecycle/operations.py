@@ -36,21 +36,35 @@ class Operations:
         self._now, self._operator = datetime.now(UTC), getpass.getuser()
         self.fleet = store.load(root)
 
-    def send(self, nodes: Collection[str], event: Event, *, reason: str) -> None:
-        """Apply an event to nodes; all or none."""
+    def send(self, nodes: Collection[str], event: Event, *, reason: str, force: bool = False) -> None:
+        """Apply an event to nodes; all or none.
+
+        Args:
+            force: permit that no gateway serves afterwards.
+
+        Raises:
+            InputError: the state of a node does not permit the event, or no gateway would serve.
+        """
         self._check_names(nodes)
+        if event is Event.DRAIN:
+            self._check_gateways(nodes, force=force)
         fleet = self.fleet
         for node in nodes:
             fleet = fleet.after(node, event, now=self._now, reason=reason, operator=self._operator)
         self._save(fleet, reason)
 
-    def quarantine(self, nodes: Collection[str], *, reason: str) -> None:
+    def quarantine(self, nodes: Collection[str], *, reason: str, force: bool = False) -> None:
         """Quarantine nodes.
+
+        Args:
+            force: permit that no gateway serves afterwards.
 
         Raises:
             BreakerOpen: too many nodes would be isolated; no node changed.
+            InputError: the state of a node does not permit it, or no gateway would serve.
         """
         self._check_names(nodes)
+        self._check_gateways(nodes, force=force)
         fleet = records.quarantine(self.fleet, self._spec, nodes, now=self._now, reason=reason, operator=self._operator)
         opened = fleet.breaker if fleet.breaker != self.fleet.breaker else ""
         self._save(fleet, reason)
@@ -112,6 +126,16 @@ class Operations:
     def _check_names(self, nodes: Collection[str]) -> None:
         if unknown := [node for node in nodes if node not in self._names]:
             raise InputError(f"expected one of the nodes {', '.join(self._names)}, got {unknown[0]!r}", where="NODE")
+
+    def _check_gateways(self, nodes: Collection[str], *, force: bool) -> None:
+        gateways = self._spec.gateway.nodes if self._spec.gateway else []
+        stopped = {*nodes, *self.fleet.unavailable()}
+        if not force and gateways and set(gateways) & set(nodes) and stopped.issuperset(gateways):
+            raise InputError(
+                f"no gateway would serve any client without {', '.join(sorted(set(gateways) & set(nodes)))}",
+                where="gateway.nodes",
+                hint="release another gateway first: sovctl node list; or stop the last one with --force",
+            )
 
     def _save(self, fleet: Fleet, reason: str) -> None:
         store.save(

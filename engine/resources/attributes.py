@@ -70,7 +70,7 @@ def expected(context: Context, node: Node) -> dict[str, Mapping[str, Any]]:
         units = (f"sovctl-pool-{name}.service", f"sovctl-probe-{name}.service", pool.probe_timer(name))
         found |= {f"/etc/systemd/system/{unit}": _GROUP_FILE for unit in units}
         found[f"{pool.FOLDER}/{name}.probe.json"] = _GROUP_FILE
-    if context.is_gateway(node):
+    if context.serves_gateway(node):
         found[gateway.CONFIG] = {**_GROUP_FILE, "mode": "0640"}
         found[gateway.UNIT_FILE] = _FILE
         found[gateway.DATA] = {"type": "folder", "mode": "0700", "uid": GATEWAY_UID, "is_locked": False}

@@ -35,8 +35,8 @@ class Context:
         fingerprints: of credentials, by (node, file name); empty before the first apply.
         renewals: reasons why the certificate of a node is renewed, by node; without nodes whose certificate remains.
         clients_sha256: SHA-256 of the gateway's clients file; `CREATED_BY_APPLY` while a key of a client is absent.
-        unavailable: nodes that must not serve, such as quarantined ones. A replica with a rank there stops; its models,
-            environment and credentials stay, because the node may return.
+        unavailable: nodes that must not serve, such as quarantined ones. A gateway there, and a replica with a rank
+            there, stops; models, environments, vault and credentials stay, because the node may return.
         code_sha256: digest of this controller's code, which the gateway runs as a wheel.
         catalog_files: the site's catalogue entries and measurements, if it has any.
         trees: records of trees, by (node, `tree_id`); empty before the first apply.
@@ -122,8 +122,12 @@ class Context:
         return found
 
     def is_gateway(self, node: Node) -> bool:
-        """Return whether the gateway runs on the node."""
+        """Return whether site.yaml has a gateway on the node."""
         return node in self.gateway_nodes
+
+    def serves_gateway(self, node: Node) -> bool:
+        """Return whether the gateway runs on the node: it does not on a node that must not serve."""
+        return self.is_gateway(node) and node.name not in self.unavailable
 
     def fingerprint(self, node: Node, file: str) -> str:
         """Return the fingerprint of a credential on a node; `CREATED_BY_APPLY` if it does not exist yet."""

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from .opening import DEFAULT, Nodes, Reason, Site, State, operations_on, print_states
+from .opening import DEFAULT, Force, Nodes, Reason, Site, State, operations_on, print_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Commands that send one event: name, event, help.
 EVENTS = (
-    ("drain", "drain", "Take replicas off nodes with the next plan; `release` returns them."),
     ("repair", "repair", "Begin the repair of quarantined nodes."),
     ("replace", "replace", "Record new hardware of quarantined nodes; they need provisioning and certification."),
     ("release", "release", "Put certified, suspect or drained nodes in service with the next plan."),
@@ -25,6 +24,7 @@ def register(group: typer.Typer) -> None:
     """Add the commands."""
     for name, event, text in EVENTS:
         group.command(name, help=text, epilog=f"Example: sovctl node {name} n1 --reason 'ticket 4711'")(_sends(event))
+    group.command("drain", epilog="Example: sovctl node drain n1 --reason 'exchange of a fan'")(drain)
     group.command("quarantine", epilog="Example: sovctl node quarantine n1 --reason 'Xid 79'")(quarantine)
 
 
@@ -39,8 +39,17 @@ def _sends(event: str) -> Callable[..., None]:
     return send
 
 
-def quarantine(nodes: Nodes, reason: Reason, site: Site = DEFAULT, state: State = None) -> None:
+def drain(nodes: Nodes, reason: Reason, force: Force = False, site: Site = DEFAULT, state: State = None) -> None:
+    """Take replicas and gateways off nodes with the next plan; `release` returns them."""
+    from sovctl.engine.lifecycle.states import Event
+
+    with operations_on(site, state, "drain") as operations:
+        operations.send(nodes, Event.DRAIN, reason=reason, force=force)
+        print_states(operations, nodes)
+
+
+def quarantine(nodes: Nodes, reason: Reason, force: Force = False, site: Site = DEFAULT, state: State = None) -> None:
     """Isolate nodes with the next plan. They serve again only after repair and certification."""
     with operations_on(site, state, "quarantine") as operations:
-        operations.quarantine(nodes, reason=reason)
+        operations.quarantine(nodes, reason=reason, force=force)
         print_states(operations, nodes)

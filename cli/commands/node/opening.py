@@ -19,6 +19,7 @@ Nodes = Annotated[list[str], typer.Argument(metavar="NODE...", help="Names of no
 Site = Annotated[Path, typer.Option("--site", help="Path of site.yaml.")]
 State = Annotated[Path | None, typer.Option("--state", help="State folder; default: .sovctl next to SITE.")]
 Reason = Annotated[str, typer.Option("--reason", help="Reason, for the history and the ledger.")]
+Force = Annotated[bool, typer.Option("--force", help="Permit that no gateway serves afterwards.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 DEFAULT = Path("site.yaml")
 

@@ -179,9 +179,10 @@ def _proxy(cloud: str, proxy: CloudProxy) -> dict[str, Any]:
 
 
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
-    if not context.is_gateway(node):
+    if not context.serves_gateway(node):
         if facts and (files := [path for path in (CONFIG, UNIT_FILE) if path in facts.files]):
-            why = f"site.yaml has no gateway on this node; vault and ledger stay in {DATA}"
+            cause = "this node must not serve" if context.is_gateway(node) else "site.yaml has no gateway on this node"
+            why = f"{cause}; vault and ledger stay in {DATA}"
             yield orphan("gateway", "gateway", files, why=why, risk=Risk.SERVICE)
         return
     text = yaml.safe_dump(configuration(context), sort_keys=False, allow_unicode=True).rstrip()

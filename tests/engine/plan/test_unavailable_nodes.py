@@ -9,11 +9,14 @@ import pytest
 from example_sites import example
 from planned_nodes import empty, with_file
 
+from sovctl.engine.checks.definitions.gateway.answers import GatewayAnswers
+from sovctl.engine.checks.runner.build_context import build_context
 from sovctl.engine.lifecycle import store
+from sovctl.engine.lifecycle.operations import Operations
 from sovctl.engine.lifecycle.records import Fleet
 from sovctl.engine.lifecycle.states import Event
 from sovctl.engine.plan.build import desired_on
-from sovctl.engine.resources.gateway.service import configuration
+from sovctl.engine.resources.gateway.service import CONFIG, UNIT_FILE, configuration
 from sovctl.engine.site.site import Site
 from sovctl.support.errors import InputError
 
@@ -59,6 +62,46 @@ def test_a_node_that_must_not_serve_gets_no_replica_but_keeps_its_models(site: S
     assert names(site, node, "model") == models
     address = str(site.spec.node(node).address)
     assert address not in str(configuration(site.context())["upstreams"])
+
+
+@pytest.mark.parametrize("event", [Event.DRAIN, Event.QUARANTINE])
+def test_a_gateway_on_a_node_that_must_not_serve_stops_and_keeps_its_credentials(site: Site, event: Event) -> None:
+    first, *others = [node.name for node in site.context().gateway_nodes]
+    assert others
+    credentials = names(site, first, "credential")
+    send(site, event, first)
+    context = site.context()
+    facts = with_file(with_file(empty(first), CONFIG), UNIT_FILE)
+    [stopped] = [each for each in desired_on(context, context.spec.node(first), facts) if each.kind == "gateway"]
+    assert (stopped.state, stopped.variables["files"]) == (None, [CONFIG, UNIT_FILE])
+    assert stopped.why.startswith("this node must not serve")
+    assert names(site, first, "credential") == credentials
+    assert names(site, first, "gateway") == []
+    assert names(site, others[0], "gateway") == ["gateway"]
+
+
+def test_checks_of_a_stopped_gateway_do_not_apply(site: Site) -> None:
+    first = site.context().gateway_nodes[0]
+    send(site, Event.QUARANTINE, first.name)
+    checks = build_context(site, today=NOW.date())
+    expected = {
+        name: list(GatewayAnswers().expect(checks, site.spec.node(name))) for name in site.context().gateway.nodes
+    }
+    assert [name for name, found in expected.items() if not found] == [first.name]
+
+
+def test_the_last_gateway_is_stopped_only_by_force(site: Site) -> None:
+    gateways = [node.name for node in site.context().gateway_nodes]
+    site.state.prepare()
+    operations = Operations(site.spec, site.state.root)
+    operations.quarantine(gateways[:-1], reason="fault")
+    with pytest.raises(InputError, match=f"no gateway would serve any client without {gateways[-1]}"):
+        operations.send(gateways[-1:], Event.DRAIN, reason="fan")
+    with pytest.raises(InputError, match="no gateway would serve"):
+        operations.quarantine(gateways[-1:], reason="fault")
+    assert operations.fleet.unavailable() == frozenset(gateways[:-1])
+    operations.send(gateways[-1:], Event.DRAIN, reason="fan", force=True)
+    assert operations.fleet.unavailable() == frozenset(gateways)
 
 
 def test_a_suspect_node_serves_until_it_is_drained(site: Site) -> None:

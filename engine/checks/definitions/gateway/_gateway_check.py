@@ -38,9 +38,9 @@ class GatewayCheck(Check[Expected]):
     """Expectation; a subclass sends its request and judges the response."""
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Gateway nodes, if the first client may use any route."""
+        """Nodes on which the gateway runs, if the first client may use any route."""
         context = site.context
-        if not context.is_gateway(node):
+        if not context.serves_gateway(node):
             return
         client = context.gateway.clients[0]
         routes = [each for each in context.gateway.routes if not client.routes or each.model in client.routes]

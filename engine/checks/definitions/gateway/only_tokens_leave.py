@@ -34,8 +34,8 @@ class OnlyTokensLeave(Check[Expected]):
     controls = ("ac-4", "sc-7")
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Gateway nodes."""
-        if site.context.is_gateway(node):
+        """Nodes on which the gateway runs."""
+        if site.context.serves_gateway(node):
             yield Expected(config=gateway_config.CONFIG)
 
     def probe(self, expected: Expected) -> Probe:
