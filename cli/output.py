@@ -14,13 +14,10 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_UNLIMITED = 1 << 20  # characters of a line that is not written to a terminal
-_UNLIMITED = 1 << 20  # characters of a line that is not written to a terminal
-_UNLIMITED = 1 << 20  # characters of a line that is not written to a terminal
-_UNLIMITED = 1 << 20  # characters of a line that is not written to a terminal
 _UNLIMITED = 1 << 20  # characters of a line that is not written to a terminal
 VERDICT_STYLES = {"PASS": "green", "WARN": "yellow", "FAIL": "red", "UNKNOWN": "red", "N/A": "dim"}
 
@@ -67,8 +64,11 @@ def info(text: str) -> None:
 
 
 def document(value: Any) -> None:
-    """Print the result as one JSON document with sorted keys."""
-    sys.stdout.write(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+    """Print the result as one JSON document with sorted keys, in parts, because a plan can have 70 MB."""
+    parts = json.JSONEncoder(indent=2, sort_keys=True, ensure_ascii=False).iterencode(value)
+    while text := "".join(islice(parts, 1 << 16)):
+        sys.stdout.write(text)
+    sys.stdout.write("\n")
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

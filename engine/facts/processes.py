@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sovctl.support.package_files import package_folder
+from sovctl.support.package_files import package_folder, package_text
 
 from .unreadable import Unreadable
 
@@ -32,7 +32,7 @@ def probe_command(units: Sequence[str]) -> list[str]:
     Args:
         units: names with suffix.
     """
-    source = (package_folder("engine/facts/probes") / "process_probe.py").read_text()
+    source = package_text(package_folder("engine/facts/probes") / "process_probe.py")
     return ["python3", "-I", "-B", "-c", source, *units]
 
 

@@ -138,9 +138,14 @@ def unmanaged_things(
     Args:
         found: changes of the plan; a thing that one of them removes is omitted.
     """
-    nodes = [node.name for _, node in context.spec.nodes()]
+    of_node: dict[str, list[Change]] = {}
+    for change in found:
+        of_node.setdefault(change.node, []).append(change)
     return [
-        each for name in nodes if name in facts for each in sorted(unmanaged.unmanaged_on(context, facts[name], found))
+        each
+        for _, node in context.spec.nodes()
+        if node.name in facts
+        for each in sorted(unmanaged.unmanaged_on(context, facts[node.name], of_node.get(node.name, ())))
     ]
 
 
@@ -152,19 +157,15 @@ RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
     "credential": lambda change, each: each.kind == "gateway" or (each.kind == "pool" and change.name in TLS_FILES),
     "environment": lambda change, each: (change.name, each.kind) in ((ENGINE, "pool"), (GATEWAY, "gateway")),
     "model": lambda change, each: each.kind == "pool" and change.name in each.variables["weights"],
-    "unit": lambda change, each: change.name in _units_of(each),
+    "unit": lambda change, each: change.name == _UNIT_OF[each.kind](each),
 }
-# Name of the unit of a resource, by resource type.
+# Name of the unit of a resource, by resource type. Only resources with a unit restart.
 _UNIT_OF: dict[str, Callable[[Desired], str]] = {
     "clock": lambda _each: "chrony.service",
     "service": lambda each: f"{each.name}.service",
     "pool": lambda each: f"{each.variables['unit']}.service",
     "gateway": lambda _each: f"{gateway.UNIT}.service",
 }
-
-
-def _units_of(each: Desired) -> tuple[str, ...]:
-    return (_UNIT_OF[each.kind](each),) if each.kind in _UNIT_OF else ()
 
 
 RESTARTED = {"runs_what_is_written": "after a restart"}
@@ -237,10 +238,12 @@ def changes(
             change for desired, state in pairs if scope.has(desired) and (change := difference(name, desired, state))
         ]
         differences = with_reboot(context, facts[name], [desired for desired, _ in pairs], differences)
-        changed = {change.id for change in differences}
+        changed = {(change.kind, change.name) for change in differences}
         on_node = [*differences]
         for desired, state in pairs:
-            if desired.state is None or state is None or f"{name}/{desired.kind}/{desired.name}" in changed:
+            if desired.kind not in _UNIT_OF or desired.state is None or state is None:
+                continue
+            if (desired.kind, desired.name) in changed:
                 continue
             if why := restart_cause(desired.kind, differences) or _cause(differences, desired):
                 on_node.append(_restart(name, desired, why=why))

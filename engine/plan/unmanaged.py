@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from sovctl.support.errors import SovctlError
-from sovctl.support.package_files import package_folder
+from sovctl.support.package_files import package_folder, package_text
 
 from ..facts.node import NodeFacts
 from ..resources.attributes import expected
@@ -80,19 +80,21 @@ def commands(context: Context, node: Node, queries: Iterable[Query]) -> dict[str
         "units": [*LISTENING_UNITS, *sorted({full_name(unit) for query in queries for unit in query.units})],
         "programs": list(PROGRAMS),
     }
-    return {QUERY: ["python3", "-c", PROGRAM.read_text(), json.dumps(request)]}
+    return {QUERY: ["python3", "-c", package_text(PROGRAM), json.dumps(request)]}
 
 
 def unmanaged_on(context: Context, facts: NodeFacts, changes: Iterable[Change]) -> Iterator[Unmanaged]:
     """Yield the unmanaged things of a node; things in `unmanaged_allowed`, or removed by a change, are omitted.
 
     Args:
-        changes: of the plan.
+        changes: planned changes of the node.
     """
-    planned: set[str] = set()
-    for change in changes:
-        if change.node == facts.node:
-            planned |= {str(path) for key in ("files", "other_files") for path in (change.before or {}).get(key, ())}
+    planned = {
+        str(path)
+        for change in changes
+        for key in ("files", "other_files")
+        for path in (change.before or {}).get(key, ())
+    }
     try:
         rows = [(str(kind), str(name), str(detail)) for kind, name, detail in json.loads(facts.answer(QUERY))]
     except (ValueError, TypeError):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from sovctl.support.errors import SovctlError
-from sovctl.support.package_files import package_folder
+from sovctl.support.package_files import package_folder, package_text
 
 from ..facts.node import NodeFacts
 from ..spec import Node
@@ -100,16 +101,21 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
 
 def _seen(facts: NodeFacts) -> dict[str, dict[str, Any]]:
     try:
-        seen = json.loads(facts.answer(QUERY))
-        if all(isinstance(each, dict) for each in seen.values()):
-            return dict(seen)
+        return _parsed(facts.answer(QUERY))
     except (ValueError, AttributeError):
-        pass
-    raise SovctlError("the probe of file attributes printed no JSON document", where=f"node {facts.node}")
+        raise SovctlError("the probe of file attributes printed no JSON document", where=f"node {facts.node}") from None
+
+
+@lru_cache(maxsize=1)  # every path of a node reads the same document
+def _parsed(text: str) -> dict[str, dict[str, Any]]:
+    seen = json.loads(text)
+    if not all(isinstance(each, dict) for each in seen.values()):
+        raise ValueError("an object for each path")
+    return dict(seen)
 
 
 def _query(context: Context, node: Node) -> Query:
-    return Query(commands={QUERY: ["python3", "-c", PROGRAM.read_text(), *expected(context, node)]})
+    return Query(commands={QUERY: ["python3", "-c", package_text(PROGRAM), *expected(context, node)]})
 
 
 RESOURCE_TYPE = ResourceType("attributes", _expect, _observe, _query)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
+from typing import TypeVar, cast
 
 from jinja2 import Environment, StrictUndefined, Template
 
@@ -21,6 +22,7 @@ from .resource import CREATED_BY_APPLY
 from .software.tree import UNRECORDED, TreeRecord
 
 ROLES = package_folder("roles")
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ class Context:
 
     def pool(self, name: str) -> Pool:
         """Return a pool by name."""
-        return next(pool for pool in self.spec.pools if pool.name == name)
+        return self._pools[name]
 
     def model(self, name: str) -> Model:
         """Return a model of the site by name."""
@@ -107,7 +109,28 @@ class Context:
 
     def serving_on(self, node: Node) -> list[Replica]:
         """Return the serving replicas with at least one rank on a node."""
-        return [each for each in self.replicas_on(node) if each in self.serving_replicas]
+        return [
+            each for each in self.replicas_on(node) if self.unavailable.isdisjoint(rank.node for rank in each.ranks)
+        ]
+
+    def once(self, make: Callable[..., _T], *values: Hashable) -> _T:
+        """Return `make(context, *values)`, which runs once for this context and these values.
+
+        Nodes with equal values share the result, so that a plan of many like nodes computes it once. It must not be
+        changed.
+        """
+        key = (make, *values)
+        if key not in self._made:
+            self._made[key] = make(self, *values)
+        return cast("_T", self._made[key])
+
+    @cached_property
+    def _made(self) -> dict[tuple[Hashable, ...], object]:
+        return {}
+
+    @cached_property
+    def _pools(self) -> dict[str, Pool]:
+        return {pool.name: pool for pool in self.spec.pools}
 
     @cached_property
     def _groups(self) -> dict[str, NodeGroup]:
@@ -141,9 +164,19 @@ class Context:
 def render(role: str, template: str, **values: object) -> str:
     """Return a rendered template of a role, with the same bytes as Ansible's template module writes.
 
-    Ansible removes the newline after a block and keeps the one at the end. Undefined variables are errors.
+    Ansible removes the newline after a block and keeps the one at the end. Undefined variables are errors. Equal values
+    share the text.
+
+    Args:
+        values: plain values.
     """
-    return _template(role, template).render(**values)
+    key = (role, template, repr(values))
+    if key not in _RENDERED:
+        _RENDERED[key] = _template(role, template).render(**values)
+    return _RENDERED[key]
+
+
+_RENDERED: dict[tuple[str, str, str], str] = {}
 
 
 _ENVIRONMENT = Environment(  # noqa: S701 - configuration files for nodes, not HTML

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import yaml
 
 from sovctl.support.canonical_json import sha256_hex
+from sovctl.support.package_files import package_text
 
 from ..facts.node import NodeFacts
 from ..facts.processes import UnitProcess, parse_processes, probe_command
@@ -83,8 +84,8 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
         item = {"name": name, **variables}
         unit_text = render("pool", "unit.service.j2", item=item)
         probe = [render("pool", template, item=item) for template in PROBE_TEMPLATES]
-        probe.append((ROLES / "pool" / "files" / "probe").read_text())
-        launcher = (ROLES / "pool" / "files" / "serve").read_text()
+        probe.append(package_text(ROLES / "pool" / "files" / "probe"))
+        launcher = package_text(ROLES / "pool" / "files" / "serve")
         yield Desired(
             kind="pool",
             name=name,

@@ -185,7 +185,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             why = f"{cause}; vault and ledger stay in {DATA}"
             yield orphan("gateway", "gateway", files, why=why, risk=Risk.SERVICE)
         return
-    text = yaml.safe_dump(configuration(context), sort_keys=False, allow_unicode=True).rstrip()
+    text = context.once(_configuration_text)
     config_text = render("gateway", "gateway.yaml.j2", configuration=text)
     unit_text = render("gateway", "unit.service.j2", user=GATEWAY_USER, data=DATA)
     yield Desired(
@@ -213,6 +213,10 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
         risk=Risk.SERVICE,
         minutes=0.3,
     )
+
+
+def _configuration_text(context: Context) -> str:
+    return yaml.safe_dump(configuration(context), sort_keys=False, allow_unicode=True).rstrip()
 
 
 def _observe(facts: NodeFacts, _desired: Desired) -> State | None:

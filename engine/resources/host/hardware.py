@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator
 
 from sovctl.support.canonical_json import sha256_hex
+from sovctl.support.package_files import package_text
 
 from ...catalog.host_settings import SetBy
 from ...facts.node import NodeFacts
@@ -45,7 +46,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
     if not is_asserted:
         text = render("hardware", "unit.service.j2", arguments=arguments)
         state |= {
-            "program_sha256": sha256_hex(SOURCE.read_bytes()),
+            "program_sha256": sha256_hex(package_text(SOURCE)),
             "unit_sha256": sha256_hex(text),
             "enabled": "enabled",
         }
@@ -83,7 +84,7 @@ def _query(context: Context, node: Node) -> Query:
     return Query(
         hash=(PROGRAM, UNIT_FILE),
         units=(UNIT,),
-        commands={"hardware": ["python3", "-c", SOURCE.read_text(), "--observe"]},
+        commands={"hardware": ["python3", "-c", package_text(SOURCE), "--observe"]},
     )
 
 

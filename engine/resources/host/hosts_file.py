@@ -18,7 +18,7 @@ BEGIN, END = "# BEGIN sovctl: nodes of site.yaml", "# END sovctl: nodes of site.
 
 
 def _expect(context: Context, _node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
-    entries = [f"{node.address} {node.name}" for _, node in context.spec.nodes()]
+    entries = context.once(_entries)
     yield Desired(
         kind="hosts_file",
         name="nodes",
@@ -26,6 +26,10 @@ def _expect(context: Context, _node: Node, _facts: NodeFacts | None) -> Iterator
         why="names of the site's nodes without a name server",
         variables={"entries": entries, "begin": BEGIN, "end": END},
     )
+
+
+def _entries(context: Context) -> list[str]:
+    return [f"{node.address} {node.name}" for _, node in context.spec.nodes()]
 
 
 def addresses(text: str) -> dict[str, str]:
@@ -48,7 +52,7 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     text = facts.texts.get(FILE)
     if text is None:
         return None
-    names = [entry.split()[1] for entry in desired.variables["entries"]]
+    names = dict.fromkeys(entry.split()[1] for entry in desired.variables["entries"])
     resolved = addresses(text)
     return {
         "entries": [f"{resolved[name]} {name}" for name in names if name in resolved],

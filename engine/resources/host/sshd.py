@@ -86,7 +86,7 @@ def _expect(context: Context, _node: Node, _facts: NodeFacts | None) -> Iterator
             **({"administrators_keys": f"{KEYS}/%u"} if people else {}),
             "runs_what_is_written": True,
         },
-        why=f"public keys only, for {len(logins(context))} combinations of user and network",
+        why=f"public keys only, for {len(context.once(logins))} combinations of user and network",
         variables={"people": people, "settings": values, "keys": KEYS, "user": context.spec.access.user},
     )
 
@@ -134,7 +134,7 @@ def _query(context: Context, _node: Node) -> Query:
     return Query(
         hash=(FILE,),
         commands={
-            "sshd": ["sh", "-c", _SCRIPT, "sh", *logins(context)],
+            "sshd": ["sh", "-c", _SCRIPT, "sh", *context.once(logins)],
             # Debian and Ubuntu: ssh; RHEL: sshd.
             "sshd_unit": ["systemctl", "show", "--timestamp=unix", f"--property={properties}", "ssh.service",
                           "sshd.service"],

@@ -11,6 +11,8 @@ Source of flags and defaults: vLLM 0.32.0, `vllm serve --help=all`, recorded in 
 
 from __future__ import annotations
 
+from collections import Counter
+
 from ...placement import Rank, Replica
 from ...spec import Pool
 from ...spec.serving.api_server import NO_PARSER
@@ -49,27 +51,31 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, FlagValue
         "served-model-name": pool.model,
         "host": str(context.spec.node(rank.node).address),
         "port": replica.port,
-        **_pool_flags(pool),
     }
-    for section in pool.sections():
-        chosen |= section.flags()
     return (
         chosen
-        | _parser_flags(context, pool)
-        | _lora_flags(pool)
-        | _model_files(pool)
+        | context.once(_flags_of_pool, pool.name)
         | _rank_flags(context, replica, rank)
         | {
             "ssl-certfile": f"{TLS}/node.pem",
             "ssl-keyfile": f"{TLS}/node.key",
             "ssl-ca-certs": f"{TLS}/ca.pem",
             "ssl-cert-reqs": 2,  # a client certificate is required; ssl.CERT_REQUIRED
-            "allowed-media-domains": _media_hosts(context, pool) or [NO_MEDIA_HOST],
+            "allowed-media-domains": context.once(_media_hosts, pool.name) or [NO_MEDIA_HOST],
             "disable-uvicorn-access-log": True,
             "disable-fastapi-docs": True,
             "shutdown-timeout": SHUTDOWN_TIMEOUT_S,
         }
     )
+
+
+def _flags_of_pool(context: Context, name: str) -> dict[str, FlagValue]:
+    """Return the flags that all ranks of a pool share."""
+    pool = context.pool(name)
+    chosen = _pool_flags(pool)
+    for section in pool.sections():
+        chosen |= section.flags()
+    return chosen | _parser_flags(context, pool) | _lora_flags(pool) | _model_files(pool)
 
 
 def _pool_flags(pool: Pool) -> dict[str, FlagValue]:
@@ -124,21 +130,26 @@ def _rank_flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Fla
         "nnodes": len(replica.ranks),
         "node-rank": rank.node_rank,
         "master-addr": str(context.spec.node(replica.head).address),
-        "master-port": _master_port(context, replica),
+        "master-port": context.once(_master_ports)[replica.pool, replica.index],
     }
     return chosen | ({"headless": True} if rank.node_rank > 0 else {})
 
 
-def _media_hosts(context: Context, pool: Pool) -> list[str]:
+def _media_hosts(context: Context, pool_name: str) -> list[str]:
     """Return the hosts from which routes let a pool fetch media, sorted by name."""
     if context.spec.gateway is None:
         return []
-    names = {pool.name, *(adapter.name for adapter in pool.adapters)}
+    names = {pool_name, *(adapter.name for adapter in context.pool(pool_name).adapters)}
     routes = [route for route in context.spec.gateway.routes if names.intersection((route.pool, *route.fallbacks))]
     return sorted({host for route in routes for host in route.media_hosts})
 
 
-def _master_port(context: Context, replica: Replica) -> int:
-    """Return a port that no other multi-node replica with the same head node uses, also of another pool."""
-    same_head = [each for each in context.replicas if len(each.ranks) > 1 and each.head == replica.head]
-    return MASTER_PORT + same_head.index(replica)
+def _master_ports(context: Context) -> dict[tuple[str, int], int]:
+    """Return the port of each multi-node replica by (pool, index). Replicas with the same head node differ."""
+    on_head: Counter[str] = Counter()
+    ports = {}
+    for each in context.replicas:
+        if len(each.ranks) > 1:
+            ports[each.pool, each.index] = MASTER_PORT + on_head[each.head]
+            on_head[each.head] += 1
+    return ports

@@ -24,9 +24,13 @@ DRAIN_MINUTES = SHUTDOWN_TIMEOUT_S / 60
 
 def start_minutes(context: Context, replica: Replica) -> float:
     """Return the estimated minutes, rounded up to a tenth."""
-    pool, known = context.pool(replica.pool), load_overheads()
+    return context.once(_start_minutes, replica.pool, len(replica.ranks))
+
+
+def _start_minutes(context: Context, pool_name: str, ranks: int) -> float:
+    pool, known = context.pool(pool_name), load_overheads()
     names = [pool.model, *([pool.draft_model] if pool.draft_model else [])]
-    read_bytes = sum(_weights_bytes(context, pool, name) for name in names) / len(replica.ranks)
+    read_bytes = sum(_weights_bytes(context, pool, name) for name in names) / ranks
     rate = (context.spec.sizing.storage.read_gb_s or _number(known.weights_read_gb_s)) * 1e9
     start_s = _number(known.engine_start_s.eager if pool.enforce_eager else known.engine_start_s.compiled)
     return round((start_s + read_bytes / rate) / 60 + 0.05, 1)

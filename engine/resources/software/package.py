@@ -32,13 +32,21 @@ def packages_on(context: Context, node: Node, facts: NodeFacts) -> tuple[Support
     row = supported(facts.system)
     if row is None:
         return None, ()
-    return row, row.packages_for(
-        context.platform(node),
-        context.lock,
-        kernel=facts.system.kernel,
-        python=bool(context.replicas_on(node)) or context.is_gateway(node),
-        has_own_kernel=not facts.is_container and not facts.simulated,
+    has_own_kernel = not facts.is_container and not facts.simulated
+    values = (row.id, context.group(node).platform, facts.system.kernel, _runs_python(context, node), has_own_kernel)
+    return row, context.once(_packages, *values)
+
+
+def _packages(
+    context: Context, system: str, platform: str, kernel: str, python: bool, has_own_kernel: bool
+) -> tuple[Package, ...]:
+    return load_operating_systems()[system].packages_for(
+        context.platforms[platform], context.lock, kernel=kernel, python=python, has_own_kernel=has_own_kernel
     )
+
+
+def _runs_python(context: Context, node: Node) -> bool:
+    return bool(context.replicas_on(node)) or context.is_gateway(node)
 
 
 def managed(context: Context, node: Node, facts: NodeFacts) -> tuple[Package, ...]:
@@ -127,15 +135,20 @@ def mok_command(key: str) -> str:
 
 def _query(context: Context, node: Node) -> Query:
     keys = sorted({each.mok_key for each in load_operating_systems().values() if each.mok_key})
-    simulations = dependencies.commands(
-        context.platform(node),
+    values = (context.group(node).platform, _runs_python(context, node), tuple(_engines(context, node)))
+    simulations = context.once(_simulations, *values)
+    return Query(commands={**{mok_command(key): ("mokutil", "--test-key", key) for key in keys}, **simulations})
+
+
+def _simulations(context: Context, platform: str, python: bool, engine: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return dependencies.commands(
+        context.platforms[platform],
         context.lock,
-        python=bool(context.replicas_on(node)) or context.is_gateway(node),
-        engine=_engines(context, node),
+        python=python,
+        engine=engine,
         host=list(_host_packages(context)),
         host_kernel={manager: list(_kernel_packages(context, manager)) for manager in ("apt", "dnf")},
     )
-    return Query(commands={**{mok_command(key): ("mokutil", "--test-key", key) for key in keys}, **simulations})
 
 
 RESOURCE_TYPE = ResourceType("package", _expect, _observe, _query)
