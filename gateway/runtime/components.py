@@ -6,35 +6,28 @@ async with Components(settings).open() as context: ...      # as `server` does
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import gc
 import os
 import signal
 import socket
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
 from pathlib import Path
-from types import FrameType
 from typing import Any
-
-import uvicorn
 
 from sovctl.compliance import signing as signing
 from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.line import LineSender
 from sovctl.compliance.ledger.store import Ledger
-from sovctl.support.errors import InputError, SovctlError
+from sovctl.support.errors import InputError
 
 from ..access.assertion import PrincipalSigner
 from ..api.app import AppContext
 from ..audit.audit_log import AuditLog, AuditSink
 from ..detect import make_detector
 from ..detect.clean_text_cache import Finder
-from ..domain.errors import Refused
 from ..handoff.queue import open_queue
 from ..handoff.service import HandoffService
 from ..handoff.watch import Watch
@@ -51,62 +44,19 @@ from ..storage.permissions import require_private
 from ..storage.store_timeout import store_stall_timeout
 from ..telemetry import log
 from ..telemetry.metrics import Metrics, MetricsFolder
-from ..telemetry.metrics.sharing import WRITE_EVERY_S
 from ..telemetry.tracing import Tracing
 from ..tokens.keys import load_token_keys
 from ..upstream import Upstream
 from ..upstream.drained_servers import DrainedServers
 from ..vault import Vault, load_keks, open_vault
+from .background import follow_drained_servers, log_unhandled_error, purge_vault, record_erasures, share_metrics
 from .findings_expiry import forget_findings
 from .reload import InForce, Reloader
+from .uvicorn_server import UvicornServer
 
-_CHECK_ERASURES_EVERY_S = 1.0  # one index lookup; an operator who erases waits for it
 # Allocations before the garbage collector scans new objects. Requests leave almost no cyclic garbage, and each scan
 # during a request is wasted: a request allocates more than CPython's default of 700 (3.11, 2026-11).
 _YOUNG_OBJECTS = 10_000
-_FOLLOW_EVERY_S = 0.5  # one `stat` and one read of a small file; a program that stops a server waits for it
-_PURGE_EVERY_S = 60.0  # frees disk space; expired conversations are unreadable already
-
-
-class UvicornServer(uvicorn.Server):
-    """uvicorn server that logs when it accepts connections, and announces its stop.
-
-    After the first SIGTERM `is_draining` is set for `/readyz`, and new requests are served with `connection: close` for
-    `announce_s` seconds. Then, or after a second signal, it stops to accept connections.
-
-    Args:
-        site: for the log.
-        announce_s: seconds.
-    """
-
-    is_draining = False
-
-    def __init__(self, config: uvicorn.Config, *, site: str, announce_s: float) -> None:
-        super().__init__(config)
-        self._site = site
-        self.announce_s = announce_s
-        self._exit_at = inf
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Open the components, then the port: `serving` is logged after both."""
-        with log.without("uvicorn.error"):  # the caller reports a failed start itself
-            await super().startup(sockets)
-        log.event("serving", site=self._site, port=self.config.port)
-
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Announce the stop after the first SIGTERM; stop after other signals."""
-        is_first, self.is_draining = not self.is_draining, True
-        if sig != signal.SIGTERM or not is_first or not self.announce_s:
-            super().handle_exit(sig, frame)
-            return
-        self._captured_signals.append(sig)
-        self._exit_at = time.monotonic() + self.announce_s
-        self.config.encoded_headers.append((b"connection", b"close"))
-        self.server_state.default_headers = [*self.server_state.default_headers, (b"connection", b"close")]
-
-    async def on_tick(self, counter: int) -> bool:
-        """Return whether to stop; called ten times a second."""
-        return await super().on_tick(counter) or time.monotonic() >= self._exit_at
 
 
 class Components:
@@ -173,7 +123,7 @@ class Components:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AppContext]:
         """Open files and connections; close them in reverse order. Errors are stored in `failure`."""
-        asyncio.get_running_loop().set_exception_handler(_log_unhandled_error)
+        asyncio.get_running_loop().set_exception_handler(log_unhandled_error)
         async with AsyncExitStack() as stack:
             try:
                 context = await self._open(stack)
@@ -203,7 +153,7 @@ class Components:
         if (drained := settings.routing.drained_servers_file) is not None:
             servers = stack.enter_context(DrainedServers(drained, upstreams.values()))
             servers.follow()  # before the first request: servers may have been drained while the gateway was stopped
-            stack.callback(asyncio.create_task(_follow(servers), name="drained servers").cancel)
+            stack.callback(asyncio.create_task(follow_drained_servers(servers), name="drained servers").cancel)
         audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), self._metrics)
         store = await open_store(settings)
         quota = await stack.enter_async_context(
@@ -225,8 +175,8 @@ class Components:
         readiness.others.append(lambda: context.authenticator.wrong())
         readiness.others.append(lambda: context.service.failing)
         stack.push_async_callback(context.service.close)
-        stack.callback(asyncio.create_task(_purge(vault), name="vault purge").cancel)
-        stack.callback(asyncio.create_task(_record_erasures(vault, audit), name="vault erasures").cancel)
+        stack.callback(asyncio.create_task(purge_vault(vault), name="vault purge").cancel)
+        stack.callback(asyncio.create_task(record_erasures(vault, audit), name="vault erasures").cancel)
         forget = forget_findings(vault, lambda: context.service.findings_memory, self._metrics)
         stack.callback(asyncio.create_task(forget, name="forgetting of findings").cancel)
         if self._config is not None:
@@ -286,7 +236,7 @@ class Components:
             return lambda: self._metrics
         folder = MetricsFolder(self.metrics_folder)
         stack.callback(folder.write, self._metrics)
-        stack.callback(asyncio.create_task(_share(folder, self._metrics), name="metrics").cancel)
+        stack.callback(asyncio.create_task(share_metrics(folder, self._metrics), name="metrics").cancel)
         return lambda: folder.together(self._metrics)
 
     def _service(self, opened: _Opened, in_force: InForce) -> RequestHandler:
@@ -396,48 +346,3 @@ class _Opened:
     quota: Quota
     handoffs: HandoffService | None
     tracing: Tracing | None
-
-
-async def _share(folder: MetricsFolder, metrics: Metrics) -> None:
-    while True:
-        try:
-            folder.write(metrics)
-        except OSError as error:
-            log.event("metrics not shared", level=40, error=error)
-        await asyncio.sleep(WRITE_EVERY_S)
-
-
-async def _follow(servers: DrainedServers) -> None:
-    while True:
-        try:
-            if servers.follow():
-                log.event("drained servers changed")
-        except InputError as error:
-            log.event("drained servers not read", level=40, error=error)
-        await asyncio.sleep(_FOLLOW_EVERY_S)
-
-
-async def _purge(vault: Vault) -> None:
-    while True:
-        await asyncio.sleep(_PURGE_EVERY_S)
-        try:
-            if purged := await vault.purge_expired():
-                log.event("vault purged", conversations=purged)
-            if await vault.renew_keys():
-                log.event("vault created a wrapping key")
-        except SovctlError as error:
-            log.event("vault purge failed", level=40, error=error)
-
-
-async def _record_erasures(vault: Vault, audit: AuditLog) -> None:
-    while True:
-        await asyncio.sleep(_CHECK_ERASURES_EVERY_S)
-        # `/readyz` reports problems of vault or ledger; an erasure waits for them.
-        with contextlib.suppress(SovctlError, Refused):
-            if count := await vault.record_erasures(audit.erased):
-                log.event("erasures recorded", erasures=count)
-
-
-def _log_unhandled_error(_loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-    error = context.get("exception")
-    log.event("unhandled error", level=40, error=error if isinstance(error, BaseException) else None)

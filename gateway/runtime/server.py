@@ -26,8 +26,9 @@ from ..http.tls import check_certificate, client_certificates
 from ..settings import GatewaySettings
 from ..telemetry import log
 from ..upstream import proxy_of, tls_context
-from .components import Components, UvicornServer
+from .components import Components
 from .supervisor import Supervisor
+from .uvicorn_server import UvicornServer
 
 _KEEP_ALIVE_S = 75  # longer than the idle timeout of httpx, so that the client closes first
 

@@ -17,17 +17,14 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-import orjson
-
 from sovctl.support.secret_files import read_api_key
 
-from ..domain.errors import NOT_SENT, Rejection, UpstreamFailed, UpstreamRejected
-from ..settings import Limits, RoutingSettings, UpstreamApi, UpstreamKind, UpstreamSettings
+from ..domain.errors import NOT_SENT, UpstreamFailed
+from ..settings import Limits, RoutingSettings, UpstreamKind, UpstreamSettings
 from ..telemetry import log
 from ..telemetry.gen_ai import provider_of
 from .answer import Answer, Attempts
@@ -35,49 +32,19 @@ from .breaker import Breaker
 from .credentials import Authorization, authorization_of
 from .hedging import Hedge, first_of_two
 from .load import Load, load_of
-from .retry import RetryBudget, retry_after_s
+from .models_list import MODELS, PROBE_TIMEOUT_S, SILENT, models_problem
+from .refusals import OVERLOADED, REFUSALS_OF_PROXIES, refused
+from .retry import RetryBudget
 from .server import Server
 from .server_choice import EJECTED_S, FINE, State, Thresholds, order, outliers, state_of
 from .tls import proxy_of, tls_context
 
-_PROBE_TIMEOUT_S = 2.0
-_SILENT = "doesn't answer"
 _STATE_S = 0.01  # lifetime of the computed state; its inputs are about a second old
-_MAX_LISTED = 1 << 20  # bytes of a list of models
 _MAX_METRICS_BYTES = 8 << 20  # vLLM's are some 50 KB, more with many LoRAs (measured 2026-11)
 _CLOSE_IDLE_EVERY = 10  # checks of the servers
-_REJECTED = frozenset({400, 409, 413, 422})
-_ABSENT = frozenset({404, 405})  # API or model not found there: an error in the settings, and other servers may have it
-# Errors that last until the operator changes the settings, or the account at the provider.
-_REFUSALS = {
-    **dict.fromkeys((401, 402, 403), "rejects the gateway key"),
-    **dict.fromkeys(_ABSENT, "lacks the API or model"),
-    **dict.fromkeys((301, 302, 307, 308), "has another address"),
-}
-_REFUSALS_OF_PROXIES = {"proxy-407": "its proxy rejects the user and password of the gateway: proxy-407"}
-# Firewalls also answer 403, for single texts, mostly with a web page (AWS, Cloudflare; issues of LiteLLM 12421 and
-# OpenHands 4480, read 2026-11).
-_FORBIDDEN = 403
-_KEY_HOLDS_S = 60.0  # a revoked key is reported after one minute (chosen, 2026-11)
-_MAX_ERROR_BYTES = 64 << 10
-_CONTEXT_WORDS = (
-    *(b"context length", b"context_length", b"max_model_len", b"maximum context"),  # vLLM, OpenAI
-    *(b"prompt is too long", b"input is too long"),  # Anthropic, Bedrock (docs, "Errors"; read 2026-11)
-)
-# 529: `overloaded_error` of Anthropic (docs, "Errors"; read 2026-11).
-_OVERLOADED = frozenset({"status-429", "status-503", "status-529"})
-_BUSY_S = 1.0  # pause of an overloaded server without `retry-after`
-_MAX_BUSY_S = 60.0  # upper bound, in case of a wrong clock at the server
 # Limits and credentials of this gateway, and idle connections that a server may close at any time.
 _NOT_ITS_FAULT = frozenset({"full", "stale", "credentials"})
 _UNAUTHORIZED = 401
-# Lists of models that show whether an upstream answers, with the headers that they need. On Bedrock and Vertex, reading
-# such a list needs other permissions than a request.
-_MODELS: dict[UpstreamApi, tuple[str, Mapping[str, str]]] = {
-    UpstreamApi.OPENAI: ("models", {}),
-    UpstreamApi.AZURE_OPENAI: ("openai/v1/models", {}),
-    UpstreamApi.ANTHROPIC: ("models", {"anthropic-version": "2023-06-01"}),
-}
 # Failures after the client's whole timeout; no other server is tried.
 _TOO_LATE = frozenset({"timeout", "deadline"})
 
@@ -234,7 +201,7 @@ class Upstream:
             is_answered = cause.startswith("status-")
             if cause in _TOO_LATE or not (is_answered or may_resend) or not self._budget.withdraw(self._loop.time()):
                 raise UpstreamFailed(cause, refusal=self.refusal)
-        if may_wait and cause in _OVERLOADED:
+        if may_wait and cause in OVERLOADED:
             admitted = [each for each, server in enumerate(self.servers) if not server.is_drained]
             first = min(admitted, key=lambda each: self.servers[each].busy_until_s, default=None)
             if first is not None and await self._waited_for(first, deadline_s):
@@ -254,13 +221,12 @@ class Upstream:
     async def models_problem(self) -> str:
         """Return why no server lists its models now; empty if one does. Cached for a second, because of readiness
         probes. An upstream without such a list counts as working unless its last requests failed."""
-        if (models := _MODELS.get(self.settings.api)) is None:
-            return _SILENT if self.state().is_down else ""
+        if (models := MODELS.get(self.settings.api)) is None:
+            return SILENT if self.state().is_down else ""
         asked_at_s, problem = self._probed
         if self._loop.time() - asked_at_s < 1.0:
             return problem
-        problems = await asyncio.gather(*(_models_problem(server, *models) for server in self.servers))
-        problem = "" if "" in problems else next((each for each in problems if each != _SILENT), _SILENT)
+        problem = await models_problem(self.servers, *models)
         self._probed = (self._loop.time(), problem)
         return problem
 
@@ -308,7 +274,7 @@ class Upstream:
             self._record_latency(request, asked_s)  # a lower bound
             raise
         except UpstreamFailed as error:
-            cause, server.refusal = error.cause, _REFUSALS_OF_PROXIES.get(error.cause, "")
+            cause, server.refusal = error.cause, REFUSALS_OF_PROXIES.get(error.cause, "")
             if cause == "timeout" and timeout_s < request.timeout_s:
                 cause = "deadline"  # the client's timeout, not a failure of the server
             elif cause not in _NOT_ITS_FAULT:
@@ -325,7 +291,7 @@ class Upstream:
             server.latencies_s.append(server.answered_s - asked_s)
             self._record_latency(request, asked_s)
             return answer
-        raise await self._refusal(server, answer)
+        raise await refused(server, answer, max_answer_bytes=self.limits.max_answer_bytes, now_s=self._loop.time())
 
     async def _authorized(self, server: Server, request: _Request, timeout_s: float) -> Mapping[str, str]:
         """Return the headers that authorize the request.
@@ -344,41 +310,6 @@ class Upstream:
     def _record_latency(self, request: _Request, asked_s: float) -> None:
         if request.may_hedge:
             self._hedge.took(self._loop.time() - asked_s)
-
-    async def _refusal(self, server: Server, answer: Answer) -> UpstreamRejected | UpstreamFailed:
-        """Return the error for a status other than 200. The body may repeat the prompt, so it is not included."""
-        try:
-            if answer.status in _REJECTED:
-                said = (await answer.read(at_most=self.limits.max_answer_bytes)).lower()
-                is_too_long = any(word in said for word in _CONTEXT_WORDS)
-                server.refusal = ""
-                return _rejected(server, answer, Rejection.TOO_LONG if is_too_long else Rejection.PARAMETERS)
-            if answer.status == _FORBIDDEN and await self._is_of_this_request(server, answer):
-                return _rejected(server, answer, Rejection.FIREWALL)
-            cause = f"status-{answer.status}"
-            if cause in _OVERLOADED:
-                asked_s = retry_after_s(answer.header(b"retry-after"), now=datetime.now(UTC))
-                server.busy_until_s = self._loop.time() + min(_BUSY_S if asked_s is None else asked_s, _MAX_BUSY_S)
-                answer.note(cause)
-            elif answer.status in _ABSENT:  # the server works, and may serve other APIs
-                server.breaker.succeeded()
-                answer.note(cause)
-            else:
-                answer.failed(cause)
-            await answer.discard()
-            server.refusal = _refusal_in(answer.status)
-            return UpstreamFailed(cause, refusal=server.refusal)
-        finally:
-            answer.release()
-
-    async def _is_of_this_request(self, server: Server, answer: Answer) -> bool:
-        """Return whether a 403 is unrelated to the key: other requests succeeded within a minute, or the response is
-        not an API's JSON."""
-        try:
-            is_api = isinstance(orjson.loads(await answer.read(at_most=_MAX_ERROR_BYTES)), dict)
-        except (orjson.JSONDecodeError, UpstreamFailed):
-            is_api = False
-        return not is_api or self._loop.time() - server.answered_s < _KEY_HOLDS_S
 
     async def _waited_for(self, number: int, deadline_s: float | None) -> bool:
         """Wait for an overloaded server; return whether it may be tried again."""
@@ -412,7 +343,7 @@ class Upstream:
         try:
             status, metrics = await server.get(
                 server.path.removesuffix("/v1") + "/metrics",
-                timeout_s=min(_PROBE_TIMEOUT_S, self.routing.stale_after_s),
+                timeout_s=min(PROBE_TIMEOUT_S, self.routing.stale_after_s),
                 at_most=_MAX_METRICS_BYTES,
             )
         except UpstreamFailed:
@@ -432,27 +363,3 @@ class Upstream:
             asked[number].ejected_until_s = now_s + EJECTED_S
             asked[number].latencies_s.clear()
             log.event("slow server ejected", level=30, upstream=self.name, server=number)
-
-
-def _rejected(server: Server, answer: Answer, why: Rejection) -> UpstreamRejected:
-    """Return the error for a rejected request; its server counts as working."""
-    server.breaker.succeeded()
-    answer.note(why.value)
-    return UpstreamRejected(why)
-
-
-def _refusal_in(status: int) -> str:
-    """Return the configuration error that a status indicates; empty if none."""
-    said = _REFUSALS.get(status)
-    return f"{said}: status-{status}" if said else ""
-
-
-async def _models_problem(server: Server, path: str, headers: Mapping[str, str]) -> str:
-    """Return why a server does not list its models; empty if it does."""
-    try:
-        status, _ = await server.get(
-            server.target(path), timeout_s=_PROBE_TIMEOUT_S, at_most=_MAX_LISTED, headers=headers
-        )
-    except UpstreamFailed as error:
-        return _REFUSALS_OF_PROXIES.get(error.cause, _SILENT)
-    return "" if status == 200 else _refusal_in(status) or _SILENT
