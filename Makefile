@@ -10,9 +10,11 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Debian packages that only tests need: real servers and tokens, not doubles of them.
 TEST_PACKAGES := chromium chromium-driver postgresql softhsm2
 PYTHONS := 3.12 3.13
-BENCHES := $(patsubst bench/%.py,bench-%,$(wildcard bench/*.py))
+# Benches that change nodes of a lab on this machine. They need root, and take minutes to hours.
+LAB_BENCHES := bench-drift bench-interrupt bench-rolling
+BENCHES := $(filter-out $(LAB_BENCHES),$(patsubst bench/%.py,bench-%,$(wildcard bench/*.py)))
 
-.PHONY: demo docs test test-all test-fast test-lab test-packages lint lint-ansible bench $(BENCHES) clean
+.PHONY: demo docs test test-all test-fast test-lab test-packages lint lint-ansible bench bench-lab $(BENCHES) $(LAB_BENCHES) clean
 .DEFAULT_GOAL := help
 
 help:
@@ -24,7 +26,8 @@ help:
 	@echo "make lint       ruff, mypy, import-linter, prose"
 	@echo "make lint-ansible  ansible-lint, production profile, over roles and playbooks"
 	@echo "make docs       the documentation as a site with search, in build/docs"
-	@echo "make bench      every benchmark, tables and build/bench/*.json; one alone: make bench-startup"
+	@echo "make bench      every benchmark without a lab, tables and build/bench/*.json; one alone: make bench-startup"
+	@echo "make bench-lab  benchmarks on a lab, as root: $(LAB_BENCHES:bench-%=%)"
 
 # A stamp is written last, so a set-up that was cut off is done again.
 $(VENV)/.ready: engine/catalog/locks/dev.txt pyproject.toml
@@ -100,7 +103,11 @@ demo: $(VENV)/.ready
 
 bench: $(BENCHES)
 
-$(BENCHES): bench-%: $(VENV)/.ready
+# One after the other, also with -j, because each changes a lab.
+bench-lab: $(VENV)/.ready
+	@for name in $(LAB_BENCHES); do $(MAKE) --no-print-directory $$name || exit 1; done
+
+$(BENCHES) $(LAB_BENCHES): bench-%: $(VENV)/.ready
 	$(BIN)/python -m bench.$* --check
 
 DOCS_VENV := build/docs-venv
