@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -40,24 +41,32 @@ def run_round(site: LabSite, injected: list[Kind], known: set[str]) -> dict[str,
     Args:
         known: rows that an earlier round left.
     """
-    for kind in injected:
-        site.on(kind.node, kind.inject)
+    failures = [_on(site, kind.node, kind.inject) for kind in injected]
     plan = site.plan()
     site.verify(*VERIFIED)
     verified = site.plan()
     for kind in injected:
         if kind.blocks_apply:
-            site.on(kind.node, kind.restore)
-    failure = _apply(site, verified)
+            failures.append(_on(site, kind.node, kind.restore))
+    failures.append(_apply(site, verified))
     for kind in injected:
         if kind.restore and not kind.blocks_apply:
-            site.on(kind.node, kind.restore)
+            failures.append(_on(site, kind.node, kind.restore))
     site.verify(*VERIFIED)
     left = rows(site.plan())
-    result = asdict(score(injected, plan, verified, left, known=known, failure=failure))
+    result = asdict(score(injected, plan, verified, left, known=known, failures=[each for each in failures if each]))
     if left - known:
         _apply(site, site.plan())  # the next round begins with a clean site
     return result
+
+
+def _on(site: LabSite, node: str, command: str) -> str:
+    """Run a command on a node, and return the failure."""
+    try:
+        site.on(node, command)
+    except (RuntimeError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return ""
 
 
 def _apply(site: LabSite, planned: Mapping[str, Any]) -> str:
@@ -92,7 +101,7 @@ def summary(done: Mapping[str, Mapping[str, Any]], of_kinds: int) -> dict[str, A
         "not_corrected": sorted(kind["id"] for kind in managed if not kind["is_corrected"]),
         "false_rows": false_rows,
         "left": [row for each in done.values() for row in each["left"]],
-        "failures": [each["failure"] for each in done.values() if each["failure"]],
+        "failures": [failure for each in done.values() for failure in each["failures"]],
     }
 
 
@@ -108,7 +117,7 @@ def problems_of(found: Mapping[str, Any]) -> list[str]:
     problems += [f"not corrected: {kind}" for kind in found["not_corrected"]]
     problems += [f"row without an injected cause: {row}" for row in found["false_rows"]]
     problems += [f"left after apply: {row}" for row in found["left"]]
-    problems += [f"apply failed: {failure}" for failure in found["failures"]]
+    problems += [f"failed: {failure}" for failure in found["failures"]]
     return problems
 
 
@@ -174,7 +183,7 @@ def main() -> int:
         missed = sum(not kind["found_by"] for kind in each["kinds"])
         print(
             f"round {number}: {len(injected)} kinds, missed {missed}, false rows {len(each['false_rows'])}, left "
-            f"{len(each['left'])}, {time.monotonic() - began:.0f} s{'; apply failed' if each['failure'] else ''}",
+            f"{len(each['left'])}, {time.monotonic() - began:.0f} s, {len(each['failures'])} failures",
             flush=True,
         )
     found = summary(done, len(chosen))

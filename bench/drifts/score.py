@@ -44,14 +44,14 @@ class Score:
         reported: number of rows of the plans.
         false_rows: rows that no kind explains.
         left: rows of the plan after apply and restore.
-        failure: message of an apply that failed; empty without one.
+        failures: messages of commands and of an apply that failed.
     """
 
     kinds: tuple[KindScore, ...]
     reported: int
     false_rows: tuple[str, ...]
     left: tuple[str, ...]
-    failure: str
+    failures: tuple[str, ...]
 
 
 def score(
@@ -61,7 +61,7 @@ def score(
     left: Collection[str],
     *,
     known: Collection[str] = (),
-    failure: str = "",
+    failures: Sequence[str] = (),
 ) -> Score:
     """Return the score of a round.
 
@@ -70,17 +70,17 @@ def score(
         verified: document of `sovctl plan --json` after a later `sovctl verify`, which is an input of that plan.
         left: ids of changes and unmanaged things after apply, restore and a last verification.
         known: rows that an earlier round left.
-        failure: message of an apply that failed.
+        failures: messages of commands and of an apply that failed. No kind of this round counts as corrected then.
     """
     first, second = rows(plan) - set(known), rows(verified) - set(known)
     false_rows = {row for row in first if not _explained(row, plan, injected)}
     false_rows |= {row for row in second - first if not _explained(row, verified, injected)}
     return Score(
-        kinds=tuple(_kind_score(kind, plan, verified, left, failure) for kind in injected),
+        kinds=tuple(_kind_score(kind, plan, verified, left, has_failed=bool(failures)) for kind in injected),
         reported=len(first | second),
         false_rows=tuple(sorted(false_rows)),
         left=tuple(sorted(set(left) - set(known))),
-        failure=failure,
+        failures=tuple(failures),
     )
 
 
@@ -89,11 +89,11 @@ def rows(plan: _Plan) -> set[str]:
     return {each["id"] for each in (*plan["changes"], *plan["unmanaged"])}
 
 
-def _kind_score(kind: Kind, plan: _Plan, verified: _Plan, left: Collection[str], failure: str) -> KindScore:
+def _kind_score(kind: Kind, plan: _Plan, verified: _Plan, left: Collection[str], *, has_failed: bool) -> KindScore:
     found_by = "plan" if _has(plan, kind) else "verify" if _has(verified, kind) else ""
     if kind.is_reported_only:
         return KindScore(kind.id, found_by, None)
-    is_corrected = bool(found_by) and not failure and not {kind.row, *kind.also} & set(left)
+    is_corrected = bool(found_by) and not has_failed and not {kind.row, *kind.also} & set(left)
     return KindScore(kind.id, found_by, is_corrected)
 
 

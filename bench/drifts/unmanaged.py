@@ -8,8 +8,8 @@ from .kind import Kind
 
 # (name, command, kind and name of the row, command that removes it)
 _THINGS = (
-    ("cron.d", "echo '* * * * * root true' > /etc/cron.d/drift", "cron//etc/cron.d/drift", "rm /etc/cron.d/drift"),
-    ("cron.daily", "printf '#!/bin/sh\\n' > /etc/cron.daily/drift", "cron//etc/cron.daily/drift",
+    ("cron.d", "mkdir -p /etc/cron.d; echo '* * * * * root true' > /etc/cron.d/drift", "cron//etc/cron.d/drift", "rm /etc/cron.d/drift"),
+    ("cron.daily", "mkdir -p /etc/cron.daily; printf '#!/bin/sh\\n' > /etc/cron.daily/drift", "cron//etc/cron.daily/drift",
      "rm /etc/cron.daily/drift"),
     ("crontab", "mkdir -p /var/spool/cron/crontabs; echo '* * * * * true' > /var/spool/cron/crontabs/root",
      "cron//var/spool/cron/crontabs/root", "rm /var/spool/cron/crontabs/root"),
@@ -46,7 +46,7 @@ _THINGS = (
      "access//etc/ssh/sshd_config.d/50-z.conf", "rm /etc/ssh/sshd_config.d/50-z.conf"),
     ("modprobe.d", "mkdir -p /etc/modprobe.d; echo '# x' > /etc/modprobe.d/z.conf", "file//etc/modprobe.d/z.conf",
      "rm /etc/modprobe.d/z.conf"),
-    ("modules-load.d", "echo loop > /etc/modules-load.d/z.conf", "file//etc/modules-load.d/z.conf",
+    ("modules-load.d", "mkdir -p /etc/modules-load.d; echo loop > /etc/modules-load.d/z.conf", "file//etc/modules-load.d/z.conf",
      "rm /etc/modules-load.d/z.conf"),
     ("limits.d", "echo '# x' > /etc/security/limits.d/z.conf", "file//etc/security/limits.d/z.conf",
      "rm /etc/security/limits.d/z.conf"),
@@ -55,7 +55,7 @@ _THINGS = (
      "rm /etc/apt/apt.conf.d/zz"),
     ("apt pin", "mkdir -p /etc/apt/preferences.d; touch /etc/apt/preferences.d/z",
      "package source//etc/apt/preferences.d/z", "rm /etc/apt/preferences.d/z"),
-    ("apt key", "touch /etc/apt/trusted.gpg.d/z.asc", "package source//etc/apt/trusted.gpg.d/z.asc",
+    ("apt key", "mkdir -p /etc/apt/trusted.gpg.d; touch /etc/apt/trusted.gpg.d/z.asc", "package source//etc/apt/trusted.gpg.d/z.asc",
      "rm /etc/apt/trusted.gpg.d/z.asc"),
     ("authority", "mkdir -p /usr/local/share/ca-certificates; touch /usr/local/share/ca-certificates/z.crt",
      "file//usr/local/share/ca-certificates/z.crt", "rm /usr/local/share/ca-certificates/z.crt"),
@@ -74,7 +74,7 @@ _THINGS = (
     ("software in opt", "mkdir /opt/agent; cp /bin/true /opt/agent/run", "file//opt/agent", "rm -r /opt/agent"),
     ("udev rule", "mkdir -p /etc/udev/rules.d; touch /etc/udev/rules.d/z.rules", "file//etc/udev/rules.d/z.rules",
      "rm /etc/udev/rules.d/z.rules"),
-    ("tmpfiles.d", "touch /etc/tmpfiles.d/z.conf", "file//etc/tmpfiles.d/z.conf", "rm /etc/tmpfiles.d/z.conf"),
+    ("tmpfiles.d", "mkdir -p /etc/tmpfiles.d; touch /etc/tmpfiles.d/z.conf", "file//etc/tmpfiles.d/z.conf", "rm /etc/tmpfiles.d/z.conf"),
     ("rc.local", "printf '#!/bin/sh\\n' > /etc/rc.local", "file//etc/rc.local", "rm /etc/rc.local"),
     ("changed program", "cp -p /usr/bin/nvidia-smi /root/p; echo >> /usr/bin/nvidia-smi",
      "changed package file//usr/bin/nvidia-smi", "mv /root/p /usr/bin/nvidia-smi"),

@@ -94,7 +94,7 @@ def test_what_remains_after_apply_is_not_corrected() -> None:
     planned = plan(CONTENT.row)
     found = score([CONTENT], planned, planned, {CONTENT.row})
     assert (found.kinds[0].is_corrected, found.left) == (False, (CONTENT.row,))
-    assert score([CONTENT], planned, planned, (), failure="apply ended with 1").kinds[0].is_corrected is False
+    assert score([CONTENT], planned, planned, (), failures=["apply ended with 1"]).kinds[0].is_corrected is False
     also = replace(CONTENT, also=("n1/attributes//etc/chrony/chrony.conf",))
     assert score([also], planned, planned, set(also.also)).kinds[0].is_corrected is False
 
@@ -107,7 +107,7 @@ def test_rows_that_an_earlier_round_left_are_no_result_of_this_one() -> None:
 
 def _round(**changes: Any) -> dict[str, Any]:
     kind = {"id": "n1/content/x", "found_by": "plan", "is_corrected": True}
-    return {"kinds": [kind], "reported": 1, "false_rows": [], "left": [], "failure": "", **changes}
+    return {"kinds": [kind], "reported": 1, "false_rows": [], "left": [], "failures": [], **changes}
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
@@ -125,7 +125,7 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a false row": ({"reported": 2, "false_rows": ["n1/pool/chat"]}, "precision 50.0%"),
     "a row that is left": ({"left": ["n1/pool/chat"]}, "left after apply: n1/pool/chat"),
-    "a failed apply": ({"failure": "sovctl apply ended with 5"}, "apply failed: sovctl apply ended with 5"),
+    "a failed apply": ({"failures": ["sovctl apply ended with 5"]}, "failed: sovctl apply ended with 5"),
 }
 
 
