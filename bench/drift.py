@@ -45,13 +45,9 @@ def run_round(site: LabSite, injected: list[Kind], known: set[str]) -> dict[str,
     plan = site.plan()
     site.verify(*VERIFIED)
     verified = site.plan()
-    for kind in injected:
-        if kind.blocks_apply:
-            failures.append(_on(site, kind.node, kind.restore))
+    failures += [_on(site, kind.node, kind.restore) for kind in injected if kind.blocks_apply]
     failures.append(_apply(site, verified))
-    for kind in injected:
-        if kind.restore and not kind.blocks_apply:
-            failures.append(_on(site, kind.node, kind.restore))
+    failures += [_on(site, kind.node, kind.restore) for kind in injected if kind.restore and not kind.blocks_apply]
     site.verify(*VERIFIED)
     left = rows(site.plan())
     result = asdict(score(injected, plan, verified, left, known=known, failures=[each for each in failures if each]))
