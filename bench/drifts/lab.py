@@ -53,7 +53,7 @@ class LabSite:
         """Start the lab, and extend its site by an administrator and a model with a large file."""
         self.sovctl("lab", "up", "--name", self.name, "--directory", str(self.file.parent))
         site = yaml.safe_load(self.file.read_text())
-        manifest_sha256 = large_model(Lab(self.name).root / "www" / "models")
+        manifest_sha256 = large_model(Lab(self.name).web / "models")
         site["host"] = {
             "administrators": [{"name": ADMINISTRATOR, "keys": [_KEY], "sudo": ["/usr/bin/systemctl restart chrony"]}]
         }
