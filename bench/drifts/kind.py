@@ -17,7 +17,7 @@ class Kind:
         key: text that the observed values of the row must contain, such as the name of a value; empty for any.
         restore: shell command that removes what apply does not correct; empty if apply corrects all of it.
         also: ids of further rows that the same change causes, such as an unmanaged file that overrides a setting.
-        subject: what the command changes; two kinds of one subject are never in a round. Default: the row.
+        subject: what the command changes; a round has at most one kind of a subject.
         restarts: rows of units that the change restarts. Their causes must name the change.
         blocks_apply: apply refuses to correct it, so that `restore` runs before apply.
     """
@@ -39,7 +39,7 @@ class Kind:
         return bool(self.restore)
 
     def conflicts(self, other: Kind) -> bool:
-        """Return whether the two kinds cannot be told apart in one round."""
+        """Return whether a round can have only one of the two kinds."""
         if self.node != other.node:
             return False
         has_same_key = not (self.key and other.key) or self.key == other.key

@@ -34,7 +34,7 @@ _THINGS = (
     ("empty password", "passwd -d daemon >/dev/null; sed -i 's/^daemon:[^:]*/daemon:/' /etc/shadow", "user/daemon",
      "sed -i 's/^daemon:[^:]*/daemon:*/' /etc/shadow"),
     ("password", "echo 'games:x-drift-1' | chpasswd", "user/games", "usermod -p '*' games"),
-    ("group of root", "gpasswd --add nobody sudo >/dev/null", "user/nobody", "gpasswd --delete nobody sudo >/dev/null"),
+    ("group of root", "gpasswd --add www-data sudo >/dev/null", "user/www-data", "gpasswd --delete www-data sudo >/dev/null"),
     ("sudoers", "echo 'ALL ALL=(ALL) ALL' > /etc/sudoers.d/drift", "access//etc/sudoers.d/drift",
      "rm /etc/sudoers.d/drift"),
     ("root key", "mkdir -p /root/.ssh; echo key > /root/.ssh/authorized_keys", "access//root/.ssh/authorized_keys",

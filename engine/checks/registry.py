@@ -32,6 +32,7 @@ from .definitions.perimeter.default_drop import DefaultDrop
 from .definitions.perimeter.exception_only_from_gateway import ExceptionOnlyFromGateway
 from .definitions.perimeter.no_way_out import NoWayOut
 from .definitions.plan.empty_after_apply import EmptyAfterApply
+from .definitions.plan.nothing_unmanaged import NothingUnmanaged
 from .definitions.pool.flags_as_planned import FlagsAsPlanned
 from .definitions.pool.offline_settings import OfflineSettings
 from .definitions.pool.probe_answers import ProbeAnswers
@@ -82,6 +83,7 @@ CHECKS: tuple[Check[Any], ...] = (
     GatewayLedgerVerifies(),
     AuditRecordPerRequest(),
     EmptyAfterApply(),
+    NothingUnmanaged(),
     SiteLedgerVerifies(),
     KeysPrivate(),
     RootCertificateLasts(),

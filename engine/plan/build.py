@@ -27,6 +27,7 @@ from ..resources.resource_type import Query, ResourceType
 from ..resources.services.unit import full_name
 from ..resources.software.environment import ENGINE, GATEWAY
 from ..spec import Node, SiteSpec
+from ..spec.ssh_key import public_key_of
 from ..validation.load import catalog_of
 from . import code_wheel, reboots, unmanaged
 from .observed_risk import with_observed_risk
@@ -71,7 +72,7 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
             )
     catalog = catalog_of(spec, site_folder)
     engine_lock = f"{spec.software.engine}-{spec.software.engine_version}.txt"
-    key_file = site_folder / spec.artifacts.apt_key_file
+    key_file, access_key_file = site_folder / spec.artifacts.apt_key_file, site_folder / spec.access.key_file
     return Context(
         spec=spec,
         platforms=catalog.platforms,
@@ -86,6 +87,7 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
         apt_key_sha256=sha256_hex(key_file.read_bytes()) if key_file.is_file() else "(read by apply)",
         code_sha256=code_wheel.digest(),
         catalog_files=tuple(site_folder / name for name in (spec.catalog_file, spec.calibration_file) if name),
+        access_key=public_key_of(access_key_file.read_bytes()) if access_key_file.is_file() else "",
     )
 
 
@@ -99,8 +101,13 @@ def types_of(context: Context, node: Node) -> tuple[ResourceType, ...]:
     return (node_removal.RESOURCE_TYPE,) if node.name in context.removed_names else RESOURCE_TYPES
 
 
+def queries_on(context: Context, node: Node) -> list[Query]:
+    """Return the facts that the resource types need from a node, in the order of application."""
+    return [kind.query(context, node) for kind in types_of(context, node)]
+
+
 def _request(context: Context, node: Node) -> Request:
-    queries: list[Query] = [kind.query(context, node) for kind in types_of(context, node)]
+    queries = queries_on(context, node)
     units = sorted({unit for query in queries for unit in query.units})
     survey = {} if node.name in context.removed_names else unmanaged.commands(context, node, queries)
     sysctls = sorted({key for query in queries for key in query.sysctls})

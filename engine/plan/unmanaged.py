@@ -15,15 +15,19 @@ from sovctl.support.errors import SovctlError
 from sovctl.support.package_files import package_folder, package_text
 
 from ..facts.node import NodeFacts
+from ..facts.survey import Thing, parse_survey
+from ..facts.unreadable import Unreadable
 from ..resources.attributes import expected
 from ..resources.context import Context
 from ..resources.resource import Change
 from ..resources.resource_type import Query
 from ..resources.services.unit import full_name
 from ..spec import Node
+from ..spec.service_accounts import ENGINE_USER, GATEWAY_USER
 
 PROGRAM = package_folder("engine/facts/probes") / "survey_probe.py"
-QUERY = "unmanaged"
+ACCOUNTS_PROGRAM = package_folder("engine/facts/probes") / "accounts_probe.py"
+QUERY, ACCOUNTS_QUERY = "unmanaged", "unmanaged-accounts"
 LISTENING_UNITS = ("ssh.service", "sshd.service", "chrony.service", "systemd-resolved.service")
 """Units of every node that may listen, in addition to those that sovctl manages."""
 PROGRAMS = (
@@ -68,7 +72,7 @@ class Unmanaged:
 
 
 def commands(context: Context, node: Node, queries: Iterable[Query]) -> dict[str, list[str]]:
-    """Return the command of the survey, by name.
+    """Return the commands of the surveys, by name.
 
     Args:
         queries: of all resource types on the node. A path without a wildcard is known.
@@ -80,7 +84,17 @@ def commands(context: Context, node: Node, queries: Iterable[Query]) -> dict[str
         "units": [*LISTENING_UNITS, *sorted({full_name(unit) for query in queries for unit in query.units})],
         "programs": list(PROGRAMS),
     }
-    return {QUERY: ["python3", "-c", package_text(PROGRAM), json.dumps(request)]}
+    spec = context.spec
+    accounts = {
+        "accounts": [ENGINE_USER, GATEWAY_USER, *(each.name for each in spec.host.administrators)],
+        "login": spec.access.user,
+        "keys": [context.access_key] if context.access_key else [],
+    }
+    return {
+        QUERY: ["python3", "-c", package_text(PROGRAM), json.dumps(request)],
+        ACCOUNTS_QUERY: ["python3", "-c", package_text(ACCOUNTS_PROGRAM), json.dumps(accounts)],
+    }
+
 
 
 def unmanaged_on(context: Context, facts: NodeFacts, changes: Iterable[Change]) -> Iterator[Unmanaged]:
@@ -95,14 +109,18 @@ def unmanaged_on(context: Context, facts: NodeFacts, changes: Iterable[Change]) 
         for key in ("files", "other_files")
         for path in (change.before or {}).get(key, ())
     }
-    try:
-        rows = [(str(kind), str(name), str(detail)) for kind, name, detail in json.loads(facts.answer(QUERY))]
-    except (ValueError, TypeError):
-        raise SovctlError("the survey printed no JSON list", where=f"node {facts.node}") from None
-    for kind, name, detail in rows:
+    for kind, name, detail in _things(facts):
         is_allowed = any(fnmatchcase(name, pattern) for pattern in context.spec.unmanaged_allowed)
         if not is_allowed and name not in planned and not _is_planned_source(name):
             yield Unmanaged(facts.node, kind, name, detail)
+
+
+def _things(facts: NodeFacts) -> Iterator[Thing]:
+    for query in (QUERY, ACCOUNTS_QUERY):
+        try:
+            yield from parse_survey(facts.answer(query))
+        except Unreadable as error:
+            raise SovctlError(error.message, where=f"node {facts.node}: {query}") from None
 
 
 def _is_planned_source(name: str) -> bool:

@@ -43,6 +43,7 @@ class Context:
         catalog_files: the site's catalogue entries and measurements, if it has any.
         trees: records of trees, by (node, `tree_id`); empty before the first apply.
         removed: nodes that sovctl manages and site.yaml no longer contains.
+        access_key: public key of `access.key_file` as `type key`; empty if the file is absent or unreadable.
     """
 
     spec: SiteSpec
@@ -60,6 +61,7 @@ class Context:
     unavailable: frozenset[str] = frozenset()
     trees: Mapping[tuple[str, str], TreeRecord] = field(default_factory=dict)
     removed: tuple[Node, ...] = ()
+    access_key: str = ""
 
     @cached_property
     def gateway_nodes(self) -> tuple[Node, ...]:

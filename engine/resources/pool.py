@@ -24,6 +24,7 @@ from .fabric import expected_fabric
 from .orphan import orphan
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
+from .services.daemon import started_after
 from .serving.command_line import added_variables, given_flags, planned_flags
 from .serving.environment import environment
 from .serving.flags import SHUTDOWN_TIMEOUT_S, flags
@@ -126,7 +127,6 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     loaded += [credential.path for credential in CERTIFICATES]
     loaded += [path for path in facts.files if path.startswith(DPKG_LISTS)]
     process = parse_processes(facts.answer(PROCESSES)).get(f"{desired.variables['unit']}.service")
-    changed_s = max(facts.modified_s(path) for path in loaded)
     return {
         **observed,
         "unit_sha256": facts.sha256(unit_file),
@@ -135,8 +135,7 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
         "probe": timer.active if timer else None,
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
-        # Start times of units are whole seconds: a start in the same second as the last write counts as later.
-        "runs_what_is_written": bool(unit and unit.started_s >= int(changed_s)),
+        "runs_what_is_written": started_after(facts, unit, loaded),
         **_running(process, desired.variables["environment"]),
     }
 

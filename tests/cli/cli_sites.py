@@ -63,6 +63,7 @@ def bare_capture(node: str) -> dict[str, object]:
         "environment-trees": "{}",
         "model-trees": "{}",
         "unmanaged": "[]",
+        "unmanaged-accounts": "[]",
         "pool_processes": "",
         "gpu_modes": "",
         "hardware": '{"governors": [], "gpus": 8, "acs": [], "relaxed_ordering": [], "bridge_power": []}',

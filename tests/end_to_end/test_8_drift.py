@@ -45,7 +45,8 @@ def test_three_things_broken_by_hand_are_exactly_what_plan_names_and_apply_mends
     assert package["before"]["version"] == OTHER_VERSION
     assert set(wall["after"]) == {"rules"}
     assert len(set(wall["after"]["rules"]) - set(wall["before"]["rules"])) == 1
-    assert pool["before"] == {"max-num-seqs": 4, "runs_what_is_written": False}
+    cause = "its process is older than /etc/sovctl/pools/chat.yaml"
+    assert pool["before"] == {"max-num-seqs": 4, "runs_what_is_written": cause}
     assert pool["after"] == {"max-num-seqs": 8, "runs_what_is_written": True}
     site.apply()
     assert site.changes() == {}

@@ -67,6 +67,7 @@ _ANSWERS = {
     "environment-trees": "{}",
     "model-trees": "{}",
     "unmanaged": "[]",
+    "unmanaged-accounts": "[]",
 }
 ANSWERS_OF_BARE_NODE = {name: {"exit_code": 0, "stdout": text, "stderr": ""} for name, text in _ANSWERS.items()}
 

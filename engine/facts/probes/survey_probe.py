@@ -1,7 +1,8 @@
 """Read-only survey of things on a node that neither a package nor sovctl put there. Standard library only.
 
 Argument: one JSON document {"known": [path, ...], "units": [unit, ...], "programs": [path, ...]}: files that sovctl
-writes, units that may listen, programs whose packages are verified. Prints one JSON list of [kind, name, detail].
+writes, units that may listen, programs whose packages are verified. Prints one JSON list of [kind, name, detail]. A
+second argument is the root of another tree, with the same paths below it and without listeners.
 """
 
 import glob
@@ -18,8 +19,12 @@ FOLDERS = (
     "/usr/lib/systemd/system", "/usr/lib/systemd/system-generators", "/usr/lib/sysctl.d", "/usr/lib/modprobe.d",
     "/usr/lib/modules-load.d", "/usr/lib/tmpfiles.d", "/usr/lib/udev/rules.d", "/usr/lib/sysusers.d", "/usr/bin",
     "/usr/sbin", "/run/systemd/system", "/run/systemd/transient", "/var/spool/cron", "/root/.ssh", "/run/sysctl.d",
-    "/usr/lib/python3/dist-packages",
+    "/usr/lib/python3/dist-packages", "/usr/local/lib", "/opt",
 )  # fmt: skip
+SHALLOW = ("/usr/bin", "/usr/sbin")
+# Only the names in this folder are surveyed, because each is the folder of one software.
+OPTIONAL = "/opt"
+ROOT = sys.argv[2] if len(sys.argv) > 2 else ""
 # Links that the operating system itself makes, to files of packages or of sovctl. A file with such a name is reported.
 ALIASES = re.compile(
     r"""(?x)
@@ -30,7 +35,7 @@ ALIASES = re.compile(
     """
 )
 LAB = re.compile(r".*/[^/]*sovctl-lab.*")
-IS_SIMULATED = os.path.exists("/etc/sovctl-simulated")
+IS_SIMULATED = os.path.exists(ROOT + "/etc/sovctl-simulated")
 GENERATED = re.compile(
     r"""(?x)
     /etc/(passwd|group|shadow|gshadow|subuid|subgid)-?
@@ -59,6 +64,7 @@ GENERATED = re.compile(
     | /etc/(debconf\.conf|deluser\.conf|adduser\.conf|login\.defs|inputrc|nanorc|rpc|xattr\.conf)
     | /etc/\.(resolv|etckeeper).*
     | /etc/sovctl-simulated
+    | /opt/sovctl
     | /etc/(hosts\.allow|hosts\.deny|modules|.*\.dpkg-(old|dist|new|bak))
     | /etc/pam\.d/common-.*
     | /etc/security/opasswd
@@ -80,9 +86,9 @@ KINDS = (
 
 def owners():
     packages = {}
-    if not os.path.isdir("/var/lib/dpkg/info"):
+    if not os.path.isdir(ROOT + "/var/lib/dpkg/info"):
         return dict.fromkeys(run("rpm", "-q", "-a", "-l").splitlines(), "rpm")
-    for path in glob.glob("/var/lib/dpkg/info/*.list"):
+    for path in glob.glob(ROOT + "/var/lib/dpkg/info/*.list"):
         package = os.path.basename(path)[: -len(".list")]
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             for line in file:
@@ -93,7 +99,7 @@ def owners():
                 elif name.startswith(("/usr/lib/", "/usr/bin/", "/usr/sbin/")):
                     packages[name[4:]] = package
     try:
-        with open("/var/lib/dpkg/diversions", encoding="utf-8") as file:
+        with open(ROOT + "/var/lib/dpkg/diversions", encoding="utf-8") as file:
             packages.update((line.strip(), "diversions") for line in file)
     except OSError:
         pass
@@ -104,26 +110,44 @@ def kind_of(path):
     return next((kind for pattern, kind in KINDS if pattern.fullmatch(path)), "file")
 
 
+def names_below(folder):
+    """Yield the paths of files and of links."""
+    if folder == OPTIONAL:
+        yield from (f"{folder}/{name}" for name in sorted(os.listdir(ROOT + folder)) if os.path.isdir(ROOT + folder))
+        return
+    for path, folders, names in os.walk(ROOT + folder):
+        if folder in SHALLOW:
+            folders.clear()
+        links = [name for name in folders if os.path.islink(os.path.join(path, name))]
+        yield from (os.path.join(path, name)[len(ROOT) :] for name in sorted(names + links))
+
+
+def target_of(path):
+    """Return the file to which a link points, through all links; empty for a file."""
+    if not os.path.islink(ROOT + path):
+        return ""
+    if not ROOT:
+        return os.path.realpath(path)
+    for _ in range(8):
+        if os.path.islink(ROOT + path):
+            path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(ROOT + path)))
+    return path
+
+
 def files(packages, known):
-    for folder in FOLDERS:
-        for path, folders, names in os.walk(folder):
-            if folder in ("/usr/bin", "/usr/sbin"):
-                folders.clear()
-            links = [name for name in folders if os.path.islink(os.path.join(path, name))]
-            for name in sorted(names + links):
-                each = os.path.join(path, name)
-                if each in packages or each in known:
-                    continue
-                target = os.path.realpath(each) if os.path.islink(each) else ""
-                is_of_lab = IS_SIMULATED and (LAB.fullmatch(each) or LAB.fullmatch(target))
-                is_known = is_of_lab or target in packages or target in known
-                if is_of_lab or GENERATED.fullmatch(each) or (is_known and target and ALIASES.fullmatch(each)):
-                    continue
-                if target == "/dev/null":
-                    continue  # a mask
-                if target and is_known and "/systemd/" not in each and not each.startswith("/usr/local/"):
-                    continue
-                yield [kind_of(each), each, f"link to {target}" if target else shadowed(each, packages)]
+    for each in (path for folder in FOLDERS if os.path.isdir(ROOT + folder) for path in names_below(folder)):
+        if each in packages or each in known:
+            continue
+        target = target_of(each)
+        is_of_lab = IS_SIMULATED and (LAB.fullmatch(each) or LAB.fullmatch(target))
+        is_known = is_of_lab or target in packages or target in known
+        if is_of_lab or GENERATED.fullmatch(each) or (is_known and target and ALIASES.fullmatch(each)):
+            continue
+        if target == "/dev/null":
+            continue  # a mask
+        if target and is_known and "/systemd/" not in each and not each.startswith("/usr/local/"):
+            continue
+        yield [kind_of(each), each, f"link to {target}" if target else shadowed(each, packages)]
 
 
 def shadowed(path, packages):
@@ -133,12 +157,12 @@ def shadowed(path, packages):
 
 
 def changed_configuration(known):
-    text = run("dpkg-query", "-W", "-f", "${Package}${Conffiles}\n")
+    text = run("dpkg-query", f"--admindir={ROOT}/var/lib/dpkg", "-W", "-f", "${Package}\n${Conffiles}\n")
     for line in text.splitlines():
         words = line.split()
         if line.startswith(" ") and len(words) == 2 and words[0] not in known:
             try:
-                with open(words[0], "rb") as file:
+                with open(ROOT + words[0], "rb") as file:
                     digest = hashlib.md5(file.read()).hexdigest()  # noqa: S324 - dpkg stores this digest
             except OSError:
                 continue  # a configuration file may be removed
@@ -149,7 +173,7 @@ def changed_configuration(known):
 def changed_programs(packages, programs, known):
     there = [path for path in programs if path in packages]
     names = sorted({packages[path] for path in there} - {"diversions"})
-    verify = ["rpm", "-V", "-f", *there] if names == ["rpm"] else ["dpkg", "--verify", *names]
+    verify = ["rpm", "-V", "-f", *there] if names == ["rpm"] else ["dpkg", f"--root={ROOT or '/'}", "--verify", *names]
     for line in run(*verify).splitlines() if names else ():
         flags, _, path = line.partition(" ")
         path = path.strip().split(" ")[-1]
@@ -158,19 +182,6 @@ def changed_programs(packages, programs, known):
         if flags == "missing" or flags[2:3] == "5":
             detail = "missing" if flags == "missing" else "content differs from its package"
             yield ["changed package file", path, detail]
-
-
-def users():
-    with open("/etc/passwd", encoding="utf-8", errors="replace") as file:
-        rows = [line.rstrip("\n").split(":") for line in file if line.count(":") == 6]
-    for row in rows:
-        if row[2] == "0" and row[0] != "root":
-            yield ["user", row[0], "has user id 0"]
-    with open("/etc/shadow", encoding="utf-8", errors="replace") as file:
-        for line in file:
-            name, password = line.split(":")[:2]
-            if not password:
-                yield ["user", name, "has an empty password"]
 
 
 def unit_of(pid):
@@ -208,7 +219,8 @@ def main():
     if not packages:
         sys.exit("no database of packages")
     found = [*files(packages, known), *changed_configuration(known)]
-    found += [*changed_programs(packages, request["programs"], known), *users(), *listeners(request["units"])]
+    found += changed_programs(packages, request["programs"], known)
+    found += [] if ROOT else listeners(request["units"])
     unique = {(kind, name): detail for kind, name, detail in found}
     json.dump([[*key, detail] for key, detail in sorted(unique.items())], sys.stdout)
     sys.stdout.write("\n")

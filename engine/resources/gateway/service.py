@@ -20,6 +20,7 @@ from ..orphan import orphan
 from ..pool import START_TIMEOUT_S
 from ..resource import CREATED_BY_APPLY, Desired, Risk, State
 from ..resource_type import Query, ResourceType
+from ..services.daemon import started_after
 from ..software.environment import GATEWAY, stamp
 from . import access as gateway_access
 from . import cloud_api as gateway_cloud_api
@@ -224,13 +225,12 @@ def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
     if config is None:
         return None
     inputs = (CONFIG, UNIT_FILE, stamp(GATEWAY), *(path for path in facts.files if path.startswith((TLS, SECRETS))))
-    changed_s = max(facts.modified_s(path) for path in inputs)
     return {
         "config_sha256": config,
         "unit_sha256": facts.sha256(UNIT_FILE),
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
-        "runs_what_is_written": bool(unit and unit.started_s >= int(changed_s)),
+        "runs_what_is_written": started_after(facts, unit, inputs),
         "local_clients": _local_clients(facts),
     }
 

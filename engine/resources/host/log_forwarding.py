@@ -15,6 +15,7 @@ from ..context import Context, render
 from ..credential import SIEM_CA as CA_FILE
 from ..resource import Desired, Risk, State
 from ..resource_type import Query, ResourceType
+from ..services.daemon import started_after
 
 FILE, UNIT = "/etc/rsyslog.d/60-sovctl.conf", "rsyslog"
 
@@ -64,12 +65,11 @@ def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
     if facts.sha256(FILE) is None:
         return None
     unit = facts.units.get(UNIT)
-    changed_s = max(facts.modified_s(FILE), facts.modified_s(CA_FILE))
     return {
         "file_sha256": facts.sha256(FILE),
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
-        "runs_what_is_written": bool(unit and unit.started_s >= int(changed_s)),
+        "runs_what_is_written": started_after(facts, unit, (FILE, CA_FILE)),
     }
 
 

@@ -11,15 +11,18 @@ from typing import Any
 import pytest
 from example_sites import MakeSite
 from planned_nodes import empty
+from strategies import context
 
 from sovctl.engine.apply.journal import Journal
 from sovctl.engine.apply.run import apply
-from sovctl.engine.apply.stale import check_bindings, check_same
+from sovctl.engine.apply.stale import UnmanagedThings, check_bindings, check_same, check_unmanaged
 from sovctl.engine.checks.runner.gate import CheckGate
 from sovctl.engine.plan import file
 from sovctl.engine.plan.file import Plan
+from sovctl.engine.plan.unmanaged import Unmanaged
 from sovctl.engine.resources.resource import CREATED_BY_APPLY, Change, Risk, Verb
 from sovctl.engine.site.site import Site
+from sovctl.engine.spec import UnmanagedRule
 from sovctl.support.errors import InputError, PlanStale
 
 State = Mapping[str, Any] | None
@@ -146,3 +149,19 @@ def test_an_unfinished_apply_asks_for_resume_and_resume_for_an_unfinished_apply(
     with pytest.raises(InputError, match="is incomplete"):
         check(site, bound)
     check(site, bound, resume=True)
+
+
+THINGS = [Unmanaged("n1", "file", f"/etc/{number}", "of no package") for number in range(7)]
+
+
+def test_unmanaged_things_stop_an_apply_only_if_site_yaml_refuses_them() -> None:
+    spec = context("lab").spec
+    check_unmanaged(spec, THINGS)
+    refusing = spec.model_copy(update={"unmanaged": UnmanagedRule.REFUSE})
+    check_unmanaged(refusing, [])
+    with pytest.raises(
+        UnmanagedThings, match=r": 7 unmanaged things on nodes: n1/file//etc/0, .* and 2 more$"
+    ) as error:
+        check_unmanaged(refusing, THINGS)
+    assert error.value.where == "site.yaml: unmanaged"
+    assert "no node was changed" in str(error.value.hint)

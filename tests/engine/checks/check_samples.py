@@ -26,7 +26,7 @@ from sovctl.engine.checks.definitions.model import checksum
 from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
 from sovctl.engine.checks.definitions.perimeter import default_drop, exception_only_from_gateway, no_way_out
 from sovctl.engine.checks.definitions.perimeter._attempts import Endpoint
-from sovctl.engine.checks.definitions.plan import empty_after_apply
+from sovctl.engine.checks.definitions.plan import empty_after_apply, nothing_unmanaged
 from sovctl.engine.checks.definitions.pool import _replicas
 from sovctl.engine.checks.definitions.site import keys_private, root_certificate_lasts
 from sovctl.engine.checks.definitions.site.keys_private import GROUP_MAY_READ, PrivateFile
@@ -835,6 +835,18 @@ SAMPLES["plan.empty-after-apply"] = Sample(
         "node-not-observed": Bad({"plan": json.dumps({"changes": [], "facts_sha256": {"n1": "a"}})}, UNKNOWN, "n2"),
     },
     ("changes", "facts_sha256"),
+)
+SAMPLES["plan.nothing-unmanaged"] = Sample(
+    nothing_unmanaged.Expected(things=("true",), accounts=("true",), allowed=("/etc/agent/*",), is_refused=True),
+    {"things": '[["file", "/etc/agent/x", "of no package"]]\n', "accounts": "[]\n"},
+    {
+        "a-file": Bad({"things": '[["file", "/etc/x", "of no package"]]\n'}, FAIL, "no file /etc/x, got of no package"),
+        "an-account": Bad({"accounts": '[["user", "bob", "has user id 0"]]\n'}, FAIL, "no user bob, got has user id 0"),
+        "another-form": Bad({"things": '{"file": "/etc/x"}\n'}, UNKNOWN, "a JSON list of kind"),
+        "a-row-that-is-cut": Bad({"accounts": '[["user", "bob"]]\n'}, UNKNOWN, "a JSON list of kind"),
+        "no-database": Bad({"things": (1, "")}, UNKNOWN, "exit code 0 of things"),
+    },
+    ("of no package", "[]"),
 )
 
 

@@ -1,1 +1,1 @@
-"""The plan of the site."""
+"""The plan of the site, and things on nodes that the plan does not manage."""

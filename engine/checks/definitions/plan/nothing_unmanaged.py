@@ -1,0 +1,73 @@
+"""plan.nothing-unmanaged: a node has no file, program, unit, account or listener of neither a package nor sovctl.
+
+WARN with `unmanaged: report` in site.yaml, FAIL with `unmanaged: refuse`; things in `unmanaged_allowed` pass.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from ....facts.survey import Thing, parse_survey
+from ....plan.build import queries_on
+from ....plan.unmanaged import ACCOUNTS_QUERY, QUERY, commands
+from ....spec import Node, UnmanagedRule
+from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, warned, worst
+from ...model.check_context import CheckContext
+from ...model.probe_sections import parse_sections, script
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Expectation):
+    """The surveys of one node.
+
+    Args:
+        things: command of the survey of files, programs, units and listeners.
+        accounts: command of the survey of accounts and keys.
+        allowed: patterns of `site.yaml: unmanaged_allowed`.
+        is_refused: whether `site.yaml: unmanaged` is `refuse`.
+    """
+
+    things: tuple[str, ...]
+    accounts: tuple[str, ...]
+    allowed: tuple[str, ...]
+    is_refused: bool
+
+
+class NothingUnmanaged(Check[Expected]):
+    id, version, method = "plan.nothing-unmanaged", 1, Method.EXAMINE
+    title = "a node has only files, programs, units, accounts and listeners of packages or sovctl"
+    controls = ("cm-11", "cm-3", "cm-7", "si-7")
+
+    def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
+        """Expect this of every node."""
+        context = site.context
+        surveys = commands(context, node, queries_on(context, node))
+        yield Expected(
+            things=tuple(surveys[QUERY]),
+            accounts=tuple(surveys[ACCOUNTS_QUERY]),
+            allowed=tuple(context.spec.unmanaged_allowed),
+            is_refused=context.spec.unmanaged is UnmanagedRule.REFUSE,
+        )
+
+    def probe(self, expected: Expected) -> Probe:
+        """Print the unmanaged things of the node, as a plan observes them."""
+        return Probe(script(things=shlex.join(expected.things), accounts=shlex.join(expected.accounts)), timeout_s=120)
+
+    def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
+        """Pass if both surveys were printed, and everything in them is allowed."""
+        sections = parse_sections(output)
+        found = [*parse_survey(sections.text("things")), *parse_survey(sections.text("accounts"))]
+        rows = [thing for thing in found if not _is_allowed(thing, expected.allowed)]
+        verdict = failed if expected.is_refused else warned
+        return worst(
+            [verdict(f"no {thing.kind} {thing.name}", thing.detail) for thing in rows],
+            otherwise="expected nothing unmanaged, got nothing"
+            + (f" but {len(found)} things of unmanaged_allowed" if found else ""),
+        )
+
+
+def _is_allowed(thing: Thing, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(thing.name, pattern) for pattern in patterns)
