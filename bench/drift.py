@@ -4,7 +4,7 @@
     python -m bench.drift --seed 1 --rounds 4          # four rounds; a later call continues with the others
     python -m bench.drift --set apart                  # the kinds with which the detection was not developed
 
-A round injects up to 36 kinds, plans, verifies and plans again, applies, restores what apply leaves to the operator,
+A round injects up to 120 kinds, plans, verifies and plans again, applies, restores what apply leaves to the operator,
 verifies and plans. Bars: plan and verify report all kinds, plan alone 85 %, all reported rows have an injected cause,
 apply corrects all managed resources, and the last plan is empty. Writes build/bench/drift.json.
 """

@@ -32,31 +32,31 @@ def kinds() -> Iterator[Kind]:
         node = ("n1", "s1")[number % 2]
         for name, (key, command) in ATTRIBUTES.items():
             inject, attributes = command.format(path=path), f"{node}/attributes/{path}"
-            yield Kind(f"{node}/{name}{path}", node, inject, attributes, key, subject=path)
+            yield Kind(f"{node}/{name}{path}", node, inject, attributes, key)
         # The line is a comment in each of these formats, except in a key, which becomes unreadable.
-        yield Kind(f"{node}/content{path}", node, f"echo '# x' >> {path}", f"{node}/{row}", subject=path)
-        yield Kind(f"n2/removed{path}", "n2", f"rm {path}", f"n2/{row}", subject=path)
+        yield Kind(f"{node}/content{path}", node, f"echo '# x' >> {path}", f"{node}/{row}")
+        yield Kind(f"n2/removed{path}", "n2", f"rm {path}", f"n2/{row}")
     for path in FOLDERS:
-        yield Kind(f"n2/mode{path}", "n2", f"chmod 0777 {path}", f"n2/attributes/{path}", subject=path)
-        yield Kind(f"s1/owner{path}", "s1", f"chown 1000 {path}", f"s1/attributes/{path}", subject=path)
-        yield Kind(f"n1/group{path}", "n1", f"chgrp 1000 {path}", f"n1/attributes/{path}", subject=path)
+        yield Kind(f"n2/mode{path}", "n2", f"chmod 0777 {path}", f"n2/attributes/{path}", "mode")
+        yield Kind(f"s1/owner{path}", "s1", f"chown 1000 {path}", f"s1/attributes/{path}")
+        yield Kind(f"n1/group{path}", "n1", f"chgrp 1000 {path}", f"n1/attributes/{path}")
     yield from _others()
 
 
 def _others() -> Iterator[Kind]:
     limits = "/etc/security/limits.d/90-sovctl.conf"
-    yield Kind("n2/append-only/limits.d", "n2", f"chattr +a {limits}", f"n2/attributes/{limits}", subject=limits)
-    yield Kind("s1/link/sysctl.d", "s1", "cd /etc/sysctl.d; cp 90-sovctl.conf /root/s; ln -sf /root/s 90-sovctl.conf",
-               "s1/attributes//etc/sysctl.d/90-sovctl.conf", also=("s1/tuning/kernel",),
-               subject="/etc/sysctl.d/90-sovctl.conf")  # fmt: skip
+    yield Kind("n2/append-only/limits.d", "n2", f"chattr +a {limits}", f"n2/attributes/{limits}")
+    yield Kind("n1/link/sysctl.d", "n1", "cd /etc/sysctl.d; cp 90-sovctl.conf /root/s; ln -sf /root/s 90-sovctl.conf",
+               "n1/attributes//etc/sysctl.d/90-sovctl.conf", "link", also=("n1/tuning/kernel",),
+               subject="sysctl")  # fmt: skip
     secrets, config = "/etc/sovctl/secrets", "/etc/sovctl/gateway.yaml"
     yield Kind("s1/mode/secrets", "s1", f"chmod 0755 {secrets}", f"s1/attributes/{secrets}")
     yield Kind("s1/group/etc-sovctl", "s1", "chgrp 0 /etc/sovctl", "s1/attributes//etc/sovctl")
-    yield Kind("s1/mode/gateway.yaml", "s1", f"chmod 0644 {config}", f"s1/attributes/{config}", subject=config)
-    yield Kind("s1/immutable/gateway.yaml", "s1", f"chattr +i {config}", f"s1/attributes/{config}", subject=config)
+    yield Kind("s1/mode/gateway.yaml", "s1", f"chmod 0644 {config}", f"s1/attributes/{config}", "mode")
+    yield Kind("s1/immutable/gateway.yaml", "s1", f"chattr +i {config}", f"s1/attributes/{config}", "is_locked")
     data = "/var/lib/sovctl/gateway"
     yield Kind("s1/mode/gateway-data", "s1", f"chmod 0755 {data}", f"s1/attributes/{data}")
     yield Kind("n1/mode/pools", "n1", "chmod 0777 /etc/sovctl/pools", "n1/attributes//etc/sovctl/pools")
     flags = "/etc/sovctl/pools/chat.yaml"
-    yield Kind("n1/group/pool-flags", "n1", f"chgrp 0 {flags}", f"n1/attributes/{flags}", subject=flags)
+    yield Kind("n1/group/pool-flags", "n1", f"chgrp 0 {flags}", f"n1/attributes/{flags}")
     yield Kind("n1/owner/model-store", "n1", "chown 1000 /srv/sovctl/models", "n1/attributes//srv/sovctl/models")

@@ -34,6 +34,11 @@ class Kind:
     blocks_apply: bool = False
 
     @property
+    def is_last(self) -> bool:
+        """Whether it is injected after the others of its round, because no command can change a locked file."""
+        return "chattr +" in self.inject
+
+    @property
     def is_reported_only(self) -> bool:
         """Whether the row is of an unmanaged thing, which apply leaves to the operator."""
         return bool(self.restore)

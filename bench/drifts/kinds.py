@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from . import files, kept_apart, resources, units, unmanaged
 from .kind import Kind
 
-A_ROUND = 36
+A_ROUND = 120
 """Maximum number of kinds in a round."""
 
 
@@ -25,7 +25,8 @@ def kinds_kept_apart() -> list[Kind]:
 def rounds_of(all_kinds: Sequence[Kind], seed: int, size: int = A_ROUND) -> list[list[Kind]]:
     """Return kinds in random order, in rounds; no two kinds of a round conflict.
 
-    Kinds with many conflicts are first, because each needs a round of its own.
+    Kinds with many conflicts are first, because each needs a round of its own. Kinds that lock a file
+    are the last ones of a round.
     """
     waiting = list(all_kinds)
     random.Random(seed).shuffle(waiting)
@@ -37,5 +38,5 @@ def rounds_of(all_kinds: Sequence[Kind], seed: int, size: int = A_ROUND) -> list
             if len(taken) < size and not any(kind.conflicts(each) for each in taken):
                 taken.append(kind)
         waiting = [kind for kind in waiting if kind not in taken]
-        made.append(taken)
+        made.append(sorted(taken, key=lambda kind: kind.is_last))
     return made

@@ -54,7 +54,7 @@ def _environments() -> Iterator[Kind]:
 
     yield kind("module", "yaml/__init__.py", f"echo '# x' >> {_ENVIRONMENT}/yaml/__init__.py")
     yield kind("pth", "z.pth", f"echo 'import os' > {_ENVIRONMENT}/z.pth")
-    yield kind("mode", '"mode', "chmod 0777 /opt/sovctl/gateway/")
+    yield kind("mode", ".: mode", "chmod 0777 /opt/sovctl/gateway/")
     yield kind("bytecode", "x.cpython-311.pyc", f"echo > {_ENVIRONMENT}/x.cpython-311.pyc")
     yield kind("interpreter", "bin/python3", "ln -sf /bin/true /opt/sovctl/gateway/bin/python3")
     yield kind("stamp", ".built-from", "echo 0 > /opt/sovctl/gateway/.built-from")
@@ -86,9 +86,11 @@ def _pools() -> Iterator[Kind]:
         return Kind(f"n1/pool/{name}", "n1", command, POOL, key, subject="pool process")
 
     yield kind("flag", '"max-num-seqs"', edit)
-    # The file is restored with its time, so that only the process has the other flag.
+    # The file is restored with its time after the process has read it, so that only the process has the other flag.
+    read = "/proc/$(systemctl show --property=MainPID --value sovctl-pool-chat)/cmdline"
+    wait = f"for i in $(seq 60); do tr '\\0' ' ' < {read} | grep -q 'max-num-seqs 4' && break; sleep 1; done"
     yield kind("flag of the process", "running_flags", f"cp -p {flags} /root/f; {edit}; systemctl restart "
-               f"sovctl-pool-chat; sleep 8; cp -p /root/f {flags}; rm /root/f")  # fmt: skip
+               f"sovctl-pool-chat; {wait}; cp -p /root/f {flags}; rm /root/f")  # fmt: skip
     drop_in = "/run/systemd/system/sovctl-pool-chat.service.d"
     write = f"mkdir -p {drop_in}; printf '[Service]\\nEnvironment=VLLM_LOGGING_LEVEL=DEBUG\\n' > {drop_in}/z.conf"
     yield kind("variable of the process", "running_environment", f"{write}; systemctl daemon-reload; systemctl "
@@ -134,19 +136,26 @@ def _firewall() -> Iterator[Kind]:
 
 
 def _host() -> Iterator[Kind]:
-    yield Kind("n1/sysctl/now", "n1", "sysctl -qw net.ipv4.ip_forward=1", "n1/tuning/kernel")
+    yield Kind(
+        "n1/sysctl/now", "n1", "sysctl -qw net.ipv4.ip_forward=1", "n1/tuning/kernel", "ip_forward", subject="sysctl"
+    )
     yield Kind("n2/sysctl/redirects", "n2", "sysctl -qw net.ipv4.conf.all.accept_redirects=1", "n2/tuning/kernel")
     yield Kind("s1/sysctl/at boot", "s1", "echo 'net.ipv4.ip_forward = 1' > /etc/sysctl.d/99-z.conf",
                "s1/file//etc/sysctl.d/99-z.conf", also=("s1/tuning/kernel",),
                restore="rm /etc/sysctl.d/99-z.conf", blocks_apply=True)  # fmt: skip
-    yield Kind("n2/hosts", "n2", "sed -i '1i 192.0.2.9 s1' /etc/hosts", "n2/hosts_file/nodes")
+    yield Kind(
+        "n2/hosts",
+        "n2",
+        "(echo 192.0.2.9 s1; cat /etc/hosts) > /root/h; cat /root/h > /etc/hosts",
+        "n2/hosts_file/nodes",
+    )
     drop_in = "/etc/ssh/sshd_config.d"
     yield Kind("n2/sshd/changed", "n2", f"sed -i 's/PasswordAuthentication no/PasswordAuthentication yes/' "
                f"{drop_in}/00-sovctl.conf; systemctl reload ssh", "n2/sshd/server")  # fmt: skip
     yield Kind("n2/sshd/earlier Match", "n2", f"printf 'Match User {ADMINISTRATOR} Address 10.77.0.0/24\\n"
-               f"  PasswordAuthentication yes\\n' > {drop_in}/000-first.conf; systemctl reload ssh",
-               f"n2/access/{drop_in}/000-first.conf", also=("n2/sshd/server",),
-               restore=f"rm {drop_in}/000-first.conf; systemctl reload ssh", blocks_apply=True)  # fmt: skip
+               f"  PasswordAuthentication yes\\n' > {drop_in}/00-a.conf; systemctl reload ssh",
+               f"n2/access/{drop_in}/00-a.conf", also=("n2/sshd/server",),
+               restore=f"rm {drop_in}/00-a.conf; systemctl reload ssh", blocks_apply=True)  # fmt: skip
     yield from _administrator()
 
 

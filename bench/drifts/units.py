@@ -23,7 +23,7 @@ def kinds() -> Iterator[Kind]:
         restarts = (f"n2/{row}",)
         yield Kind(f"n2/drop-in/{unit}", "n2", lines, f"n2/unit/{service}", subject=unit, restarts=restarts)
         yield Kind(f"n2/mask/{unit}", "n2", f"systemctl mask {unit}", f"n2/unit/{service}", subject=unit,
-                   restarts=restarts)  # fmt: skip
+                   also=restarts)  # fmt: skip
         yield Kind(f"n2/stopped/{unit}", "n2", f"systemctl stop {unit}", f"n2/{row}", "active", subject=unit)
         yield Kind(f"n2/disabled/{unit}", "n2", f"systemctl disable {unit}", f"n2/{row}", "enabled", subject=unit)
     yield from _running()
@@ -31,9 +31,9 @@ def kinds() -> Iterator[Kind]:
 
 
 def _running() -> Iterator[Kind]:
-    program = "/usr/bin/nv-fabricmanager"
-    yield Kind("n1/replaced-program/fabricmanager", "n1", f"cp -p {program} {program}.x; mv {program}.x {program}",
-               "n1/service/nvidia-fabricmanager")  # fmt: skip
+    program = "/usr/sbin/chronyd"
+    yield Kind("n1/replaced-program/chrony", "n1", f"cp -p {program} {program}.x; mv {program}.x {program}",
+               "n1/clock/chrony", "replaced files")  # fmt: skip
     folder = "/run/systemd/system/nvidia-persistenced.service.d"
     write = f"mkdir -p {folder}; printf '[Service]\\nEnvironment=A=1\\n' > {folder}/z.conf"
     own = f"{write}; systemctl daemon-reload"

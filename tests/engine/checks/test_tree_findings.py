@@ -17,8 +17,8 @@ from sovctl.engine.checks.runner.build_context import build_context
 from sovctl.engine.checks.runner.run import RunResult
 from sovctl.engine.checks.runner.targets import targets_of
 from sovctl.engine.checks.runner.tree_findings import KINDS, store_findings
-from sovctl.engine.resources import model
-from sovctl.engine.resources.tree import TreeRecord
+from sovctl.engine.resources.software import model
+from sovctl.engine.resources.software.tree import TreeRecord
 from sovctl.engine.site import tree_records
 from sovctl.engine.site.site import Site
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.engine.resources.tree import TreeRecord
+from sovctl.engine.resources.software.tree import TreeRecord
 from sovctl.engine.site.tree_records import load, save
 from sovctl.support.errors import InputError
 
