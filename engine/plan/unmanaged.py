@@ -96,7 +96,6 @@ def commands(context: Context, node: Node, queries: Iterable[Query]) -> dict[str
     }
 
 
-
 def unmanaged_on(context: Context, facts: NodeFacts, changes: Iterable[Change]) -> Iterator[Unmanaged]:
     """Yield the unmanaged things of a node; things in `unmanaged_allowed`, or removed by a change, are omitted.
 
