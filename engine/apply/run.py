@@ -14,32 +14,24 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sovctl.compliance.ledger.store import Ledger
-from sovctl.compliance.signing import load_or_create
-from sovctl.support.atomic_files import write_atomic
-from sovctl.support.errors import PlanStale, SovctlError
+from sovctl.support.errors import PlanStale
 
 from ..facts.running import BOOT_ID
-from ..plan import code_wheel
 from ..plan.build import changes, unmanaged_things
 from ..plan.scope import EVERYTHING
-from ..plan.serving import Serving
 from ..plan.support import check_no_refusals, refusals
 from ..site import members
 from ..site.applied import Applied, keep, locks_of
 from ..site.site import Site
 from .availability.consent import check_consent
-from .availability.drain import GatewayDrainer
 from .availability.gate import MakeGate
-from .availability.rollout import Rollout
-from .execution import AnsibleExecutor
-from .journal import Journal, newest, newest_line
+from .journal import newest
 from .node_lock.locks import NodeLocks
-from .outcome import Outcome, ledger_record
-from .progress import Follower, Progress, Report
+from .outcome import Outcome
+from .progress import Progress, Report
 from .reboots import NodesThatStart, interrupted, refuse_own_host
+from .run_waves import Run, new_run_id, run_waves
 from .stale import check_bindings, check_same, check_unmanaged
-from .wave import WaveRunner
 
 
 def apply(
@@ -83,15 +75,18 @@ def apply(
         check_consent(plan, allow_downtime)
         context = site.context()
         check_bindings(site, context, plan, resume=resume, now=started)
-        # Milliseconds, because a killed run can be resumed within a second.
-        run_id = started.strftime("%Y%m%dT%H%M%S.") + f"{started.microsecond // 1000:03}Z-" + plan.sha256[:8]
+        run_id = new_run_id(plan.sha256, started)
         locks = NodeLocks(site, run_id, break_lock=break_lock)
         starting = NodesThatStart(
             interrupted(newest(site.state.journal)) if resume else frozenset(),
             report=lambda text: report(Progress("wait", "", text)),
         )
         # Before the observation, so that no other controller changes these nodes after it.
-        starting.reach(lambda: stack.enter_context(locks.held({change.node for change in plan.changes})))
+        starting.reach(
+            lambda: stack.enter_context(
+                locks.held({change.node for change in plan.changes if change.node in context.nodes})
+            )
+        )
         facts = starting.observe(lambda: site.observe(context, plan.facts_sha256, report=note))
         check_no_refusals(refusals(context, facts))
         current = changes(context, facts, scope=plan.scope)
@@ -101,57 +96,16 @@ def apply(
         members.register(
             site.state.root, members.load(site.state.root, site.state.applied), site.spec, plan.facts_sha256
         )
-        site.credentials.ensure(context)
+        run_waves(
+            site,
+            plan,
+            current,
+            facts,
+            Run(run_id, lock, locks, resume=resume, allow_downtime=allow_downtime),
+            gate=gate,
+            report=report,
+        )
         context = site.context()
-        wheel = site.state.root / "code" / code_wheel.file_name()
-        write_atomic(wheel, code_wheel.build())
-
-        previous = newest_line(site.state.journal)
-        key = load_or_create(site.state.keys / "ledger.key")
-        origin = f"sovctl.{plan.site}/site"
-        with (
-            Ledger.open(site.state.ledger, origin=origin, key=key) as ledger,
-            Journal(
-                site.state.journal,
-                run_id,
-                plan.sha256,
-                lambda kind, *line: ledger.append(
-                    [ledger_record(kind, plan, run_id, line, previous=previous, changes=len(current))]
-                ),
-            ) as journal,
-        ):
-            journal.write(
-                "started", changes=[change.id for change in current], resume=resume, broken_locks=locks.broken
-            )
-            follow = Follower(journal, report)
-            executor = AnsibleExecutor(
-                site,
-                context,
-                facts,
-                wheel=str(wheel),
-                lock=lock,
-                locks=locks,
-                follow=follow,
-                append=ledger.append,
-            )
-            serving = Serving(context)
-            rollout = Rollout(serving, serving.now(facts), allow_downtime, site.spec.rollout.max_failed_nodes)
-            drainer = GatewayDrainer(site, context, run_id=run_id)
-            checks = gate(ledger, plan.sha256)
-            runner = WaveRunner(
-                context, current, facts, plan.scope, rollout, executor, drainer, checks, journal, report
-            )
-            try:
-                runner.run_all(plan.waves)
-            except SovctlError as error:
-                with contextlib.suppress(SovctlError):  # such as a full disk, which may be the first error too
-                    journal.write("failed", message=error.message)
-                raise
-            except KeyboardInterrupt:
-                with contextlib.suppress(SovctlError):
-                    journal.write("interrupted")
-                raise
-            journal.write("finished", done=len(current))
         if plan.scope == EVERYTHING and not plan.unknown:
             record = Applied(
                 run_id,

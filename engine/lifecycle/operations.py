@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Collection
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from sovctl.compliance.evidence.record import Evidence
 from sovctl.compliance.evidence.runs import list_runs, load_run
+from sovctl.compliance.evidence.store import StoredEvidence
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.support.errors import InputError, SovctlError
 
 from ..spec import SiteSpec
 from . import records, store
-from .evidence import obstacles, sick_nodes
+from .certification import evidence_digest, obstacles
+from .evidence import sick_nodes
 from .records import Assessment, Fleet
 from .states import Event, State
 
@@ -28,10 +29,12 @@ class Operations:
 
     Args:
         root: state folder.
+        gpu_nodes: nodes with GPUs, whose certification requires checks of hardware; None: all nodes.
     """
 
-    def __init__(self, spec: SiteSpec, root: Path) -> None:
+    def __init__(self, spec: SiteSpec, root: Path, *, gpu_nodes: Collection[str] | None = None) -> None:
         self._spec, self._root = spec, root
+        self._gpu_nodes = frozenset(gpu_nodes if gpu_nodes is not None else (node.name for _, node in spec.nodes()))
         self._names = [node.name for _, node in spec.nodes()]
         self._now, self._operator = datetime.now(UTC), getpass.getuser()
         self.fleet = store.load(root)
@@ -81,26 +84,43 @@ class Operations:
             InputError: the evidence of a node does not suffice; no node changed.
         """
         self._check_names(nodes)
-        run_id, evidence = self._newest_run()
+        run_id, stored = self._newest_run()
+        evidence, limits = [each.evidence for each in stored], self._spec.lifecycle
         fleet = self.fleet
         for node in nodes:
             record = fleet.nodes.get(node, records.NodeRecord())
-            if problems := obstacles(node, evidence, since=record.since):
+            if problems := obstacles(
+                node,
+                evidence,
+                since=record.since,
+                level=limits.certification,
+                has_gpus=node in self._gpu_nodes,
+                now=self._now,
+                max_age=timedelta(hours=limits.max_evidence_age_h),
+            ):
                 raise InputError(
                     f"node {node} cannot be certified: {'; '.join(problems[:5])}",
                     where=f"run {run_id}",
                     hint="repair the node, then: sovctl verify",
                 )
-            reason = f"sovctl verify, run {run_id}"
+            reason = f"level {limits.certification}: sovctl verify, run {run_id}"
             if record.state is not State.BURN_IN:
                 fleet = fleet.after(node, Event.BURN_IN, now=self._now, reason=reason, operator=self._operator)
-            fleet = fleet.after(node, Event.CERTIFY, now=self._now, reason=reason, operator=self._operator)
+            fleet = fleet.after(
+                node,
+                Event.CERTIFY,
+                now=self._now,
+                reason=reason,
+                operator=self._operator,
+                evidence=evidence_digest(node, stored),
+            )
         self._save(fleet, f"run {run_id}")
         return run_id
 
     def assess(self) -> tuple[str, Assessment]:
         """Mark the nodes with failed hardware checks in the newest run as suspect; return its id and the result."""
-        run_id, evidence = self._newest_run()
+        run_id, stored = self._newest_run()
+        evidence = [each.evidence for each in stored]
         sick = {node: reason for node, reason in sick_nodes(evidence).items() if node in self._names}
         found = records.assess(self.fleet, self._spec, sick, now=self._now, operator=self._operator)
         self._save(found.fleet, f"run {run_id}")
@@ -116,12 +136,12 @@ class Operations:
             raise InputError("the circuit breaker is closed")
         self._save(records.reset_breaker(self.fleet), reason)
 
-    def _newest_run(self) -> tuple[str, list[Evidence]]:
+    def _newest_run(self) -> tuple[str, tuple[StoredEvidence, ...]]:
         runs = list_runs(self._root / "evidence")
         if not runs:
             raise InputError("no evidence found", where=str(self._root / "evidence"), hint="sovctl verify")
         run = load_run(self._root / "evidence", runs[-1], LedgerReader(self._root / "ledger"))
-        return run.run_id, [each.evidence for each in run.records]
+        return run.run_id, run.records
 
     def _check_names(self, nodes: Collection[str]) -> None:
         if unknown := [node for node in nodes if node not in self._names]:

@@ -22,6 +22,7 @@ class Entry:
     Args:
         operator: name of the account that ran the command.
         remedy: that was chosen for a fault; empty otherwise.
+        evidence: digest of the evidence of a certification; empty otherwise.
     """
 
     time: str
@@ -30,6 +31,7 @@ class Entry:
     reason: str
     operator: str
     remedy: str = ""
+    evidence: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,17 @@ class Fleet:
         """Return the nodes on which plan places no replicas."""
         return frozenset(name for name, record in self.nodes.items() if not record.state.may_serve)
 
-    def after(self, node: str, event: Event, *, now: datetime, reason: str, operator: str, remedy: str = "") -> Fleet:
+    def after(
+        self,
+        node: str,
+        event: Event,
+        *,
+        now: datetime,
+        reason: str,
+        operator: str,
+        remedy: str = "",
+        evidence: str = "",
+    ) -> Fleet:
         """Return the fleet after an event of one node.
 
         Raises:
@@ -98,7 +110,7 @@ class Fleet:
                 f"the circuit breaker is open: {self.breaker}",
                 hint="examine the cause, then: sovctl node reset-breaker --reason TEXT",
             )
-        entry = Entry(now.strftime("%Y-%m-%dT%H:%M:%SZ"), event, state, reason, operator, remedy)
+        entry = Entry(now.strftime("%Y-%m-%dT%H:%M:%SZ"), event, state, reason, operator, remedy, evidence)
         changed = replace(record, state=state, history=(*record.history, entry))
         return replace(self, nodes={**self.nodes, node: changed})
 

@@ -51,6 +51,7 @@ class Event(StrEnum):
     QUARANTINE = "quarantine"
     REPAIR = "repair"
     REPLACE = "replace"
+    REMEDY = "remedy"
 
 
 TRANSITIONS: dict[State, dict[Event, State]] = {
@@ -71,6 +72,7 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
         Event.RELEASE: State.IN_SERVICE,
         Event.DRAIN: State.DRAINING,
         Event.QUARANTINE: State.QUARANTINED,
+        Event.REMEDY: State.SUSPECT,
     },
     State.DRAINING: {Event.RELEASE: State.IN_SERVICE, Event.QUARANTINE: State.QUARANTINED},
     State.QUARANTINED: {Event.REPAIR: State.REPAIR, Event.REPLACE: State.INVENTORIED},
@@ -78,6 +80,7 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
         Event.BURN_IN: State.BURN_IN,
         Event.QUARANTINE: State.QUARANTINED,
         Event.REPLACE: State.INVENTORIED,
+        Event.REMEDY: State.REPAIR,
     },
 }
 """Next state by state and event."""

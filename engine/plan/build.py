@@ -253,9 +253,9 @@ def changes(
             if (desired.kind, desired.name) in changed:
                 continue
             if why := restart_cause(desired.kind, differences) or _cause(differences, desired):
-                on_node.append(_restart(name, desired, why=why))
+                on_node.append(restart(name, desired, why=why))
         found += on_node
-    found += _ranks_elsewhere(context, facts, found)
+    found += ranks_elsewhere(context, facts, found)
     found = list(with_observed_risk(context, found, facts))
     nodes = {name: place for place, name in enumerate(context.nodes)}
     order = {kind.name: place for place, kind in enumerate((*RESOURCE_TYPES, node_removal.RESOURCE_TYPE))}
@@ -279,7 +279,7 @@ def _cause(changes_on_node: list[Change], desired: Desired) -> str:
     return next((f"{change.kind} {change.name} changes" for change in causes), "")
 
 
-def _ranks_elsewhere(context: Context, facts: Mapping[str, NodeFacts], found: list[Change]) -> Iterator[Change]:
+def ranks_elsewhere(context: Context, facts: Mapping[str, NodeFacts], found: list[Change]) -> Iterator[Change]:
     """Yield restarts of unchanged ranks whose replica changes on another node, because ranks start together."""
     changed = {(change.node, change.name) for change in found if change.kind == pool.RESOURCE_TYPE.name}
     for replica in context.replicas:
@@ -289,10 +289,11 @@ def _ranks_elsewhere(context: Context, facts: Mapping[str, NodeFacts], found: li
             if starting and rank.node not in starting:
                 wanted = pool.RESOURCE_TYPE.expect(context, context.spec.node(rank.node), facts[rank.node])
                 desired = next(each for each in wanted if each.name == name)
-                yield _restart(rank.node, desired, why=f"the rank of its replica on {starting[0]} restarts")
+                yield restart(rank.node, desired, why=f"the rank of its replica on {starting[0]} restarts")
 
 
-def _restart(node: str, desired: Desired, *, why: str) -> Change:
+def restart(node: str, desired: Desired, *, why: str) -> Change:
+    """Return the restart of an unchanged resource."""
     return Change(
         node=node,
         kind=desired.kind,

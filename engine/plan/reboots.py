@@ -68,7 +68,7 @@ def with_reboot(
     kind = chosen(causes, reloads_driver=context.spec.software.driver_change == "reload")
     desired = next(each for each in wanted if (each.kind, each.name) == (KIND, kind.value))
     texts = [text for each in reversed(STRENGTH) for text in causes.get(each, [])]
-    return [*others, _change(facts, desired, kind, texts)]
+    return [*others, reboot_change(facts, desired, kind, texts)]
 
 
 def _starts_with_the_node(change: Change) -> bool:
@@ -103,7 +103,8 @@ def restart_cause(kind: str, differences: Iterable[Change]) -> str:
     return next((REASONS[each] for each in reboots if kind in RESTARTED_BY[each]), "")
 
 
-def _change(facts: NodeFacts, desired: Desired, kind: RebootKind, causes: Sequence[str]) -> Change:
+def reboot_change(facts: NodeFacts, desired: Desired, kind: RebootKind, causes: Sequence[str]) -> Change:
+    """Return one of the actions of a node, with its causes."""
     before: dict[str, object] = {"causes": list(causes)}
     after: dict[str, object] = {"causes": []}
     run = running(facts)

@@ -146,7 +146,8 @@ class Site:
 
     def _gather(self, context: Context, nodes: Iterable[str] | None, report: Report) -> gather.Gathered:
         wanted = requests(context)
-        chosen = wanted if nodes is None else {name: wanted[name] for name in nodes}
+        # A removed node that is clean is not observed by the plan that removed it, if its apply is resumed.
+        chosen = wanted if nodes is None else {name: wanted[name] for name in nodes if name in wanted}
         gathered = gather.gather(self.reachable, self.folder, chosen, report=report)
         captures.save(gathered.captures, self.state.facts)
         return gathered

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
+from pydantic import Field
+
 from .rollout import MinServing
 from .types import SpecModel
+
+CertificationLevel = Literal["verify", "burn-in"]
 
 
 class Lifecycle(SpecModel):
@@ -12,3 +18,8 @@ class Lifecycle(SpecModel):
     max_quarantined: MinServing = "10%"
     """Nodes in quarantine or repair at one time: a count, or a percentage of all nodes, rounded down, at least one.
     With more, the circuit breaker opens, and `sovctl node reset-breaker` is required. The default is a guess."""
+    certification: CertificationLevel = "verify"
+    """Evidence that `sovctl node certify` requires: `verify`: all checks of `sovctl verify` without FAIL and UNKNOWN;
+    `burn-in`: in addition a burn-in result, which this version cannot produce, so that it certifies no GPU node."""
+    max_evidence_age_h: Annotated[int, Field(ge=1, le=720)] = 24
+    """Hours after which evidence is too old for a certification. The default is a guess."""

@@ -16,7 +16,7 @@ def register(group: typer.Typer) -> None:
 
 
 def certify(nodes: Nodes, site: Site = DEFAULT, state: State = None) -> None:
-    """Certify nodes whose checks all passed in the newest run of `sovctl verify` after their repair."""
+    """Certify nodes by the newest run of `sovctl verify`, at the level of `lifecycle.certification`."""
     with operations_on(site, state, "certify") as operations:
         run_id = operations.certify(nodes)
         output.info(f"evidence: run {run_id}")

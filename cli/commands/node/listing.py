@@ -66,4 +66,5 @@ def show(
     output.line(f"{node}: {record.state}; possible: {', '.join(sorted(TRANSITIONS[record.state]))}")
     for each in record.history:
         remedy = f" (remedy: {each.remedy})" if each.remedy else ""
+        remedy += f" (evidence: {each.evidence[:12]})" if each.evidence else ""
         output.line(f"  {each.time}  {each.event:11} -> {each.state:12} {each.reason}{remedy}, {each.operator}")

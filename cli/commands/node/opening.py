@@ -31,10 +31,12 @@ def operations_on(site: Path, state: Path | None, purpose: str) -> Iterator[Oper
     from sovctl.engine.site.state_folder import SiteState
     from sovctl.engine.validation.load import load
 
-    spec = load(site).spec
+    loaded = load(site)
     paths = SiteState.of_site(site, state)
+    platforms = loaded.catalog.platforms
+    gpu_nodes = [node.name for group, node in loaded.spec.nodes() if platforms[group.platform].has_gpus]
     with paths.exclusive(f"node {purpose}"):
-        yield Operations(spec, paths.root)
+        yield Operations(loaded.spec, paths.root, gpu_nodes=gpu_nodes)
 
 
 def print_states(operations: Operations, nodes: list[str]) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from evidence_specimens import made
 
+from sovctl.compliance.evidence.record import Evidence
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.engine.lifecycle import store
 from sovctl.engine.lifecycle.breaker import limit
-from sovctl.engine.lifecycle.evidence import obstacles, sick_nodes
+from sovctl.engine.lifecycle.certification import obstacles
+from sovctl.engine.lifecycle.evidence import sick_nodes
 from sovctl.engine.lifecycle.leaves import leaf_faults
 from sovctl.engine.lifecycle.records import Fleet, assess, quarantine, reset_breaker
 from sovctl.engine.lifecycle.remedies import Remedy
@@ -123,11 +126,41 @@ def test_only_failed_hardware_checks_make_a_node_sick() -> None:
 
 
 def test_a_certification_needs_newer_evidence_without_obstacles() -> None:
-    good = [evidence("gpu.ecc", "n1"), evidence("clock.synchronized", "n1")]
-    before, after = "2026-11-21T10:00:00Z", "2026-11-21T11:00:00Z"
-    assert obstacles("n1", good, since=before) == []
-    assert obstacles("n1", good, since=after) == [f"the evidence is older than the last event of {after}"]
-    assert obstacles("n2", good, since=before) == ["no evidence of this node"]
-    assert obstacles("n1", good[1:], since=before) == ["no hardware check ran"]
+    good = [evidence("gpu.ecc", "n1"), evidence("software.locked", "n1")]
+    after = "2026-11-21T11:00:00Z"
+    assert against("n1", good) == []
+    assert against("n1", good, since=after) == [f"the evidence is older than the last event of {after}"]
+    assert against("n2", good) == ["no evidence of this node"]
+    assert against("n1", good[1:]) == ["no result of a hardware check, which level verify requires"]
+    assert against("n1", good[:1]) == [
+        "no result of a check of software, access or firewall, which level verify requires"
+    ]
     unknown = [*good, evidence("nvlink.links", "n1", "UNKNOWN")]
-    assert obstacles("n1", unknown, since=before) == ["nvlink.links: UNKNOWN"]
+    assert against("n1", unknown) == ["nvlink.links: UNKNOWN"]
+
+
+def against(node: str, records: list[Evidence], **more: Any) -> list[str]:
+    limits: dict[str, Any] = {"since": "2026-11-21T10:00:00Z", "level": "verify", "has_gpus": True}
+    limits |= {"now": datetime(2026, 11, 21, 12, tzinfo=UTC), "max_age": timedelta(hours=24)}
+    return obstacles(node, records, **(limits | more))
+
+
+def test_a_node_without_gpus_needs_no_hardware_check() -> None:
+    assert against("n1", [evidence("software.locked", "n1")], has_gpus=False) == []
+    assert against("n1", [evidence("software.locked", "n1")], has_gpus=False, level="burn-in") == []
+
+
+def test_old_evidence_certifies_no_node() -> None:
+    good = [evidence("gpu.ecc", "n1"), evidence("software.locked", "n1")]
+    late = datetime(2026, 11, 22, 11, tzinfo=UTC)
+    expected = "the evidence of 2026-11-21T10:15:00Z is older than lifecycle.max_evidence_age_h: 24"
+    assert against("n1", good, now=late) == [expected]
+    assert against("n1", good, now=late, max_age=timedelta(hours=25)) == []
+
+
+def test_the_level_burn_in_blocks_without_a_burn_in_result() -> None:
+    good = [evidence("gpu.ecc", "n1"), evidence("software.locked", "n1")]
+    assert against("n1", good, level="burn-in") == ["no result of a burn-in, which level burn-in requires"]
+    assert against("n1", [*good, evidence("burn-in.r3", "n1")], level="burn-in") == []
+    failed = [*good, evidence("burn-in.r3", "n1", "FAIL")]
+    assert against("n1", failed, level="burn-in") == ["burn-in.r3: FAIL"]
