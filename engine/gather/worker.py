@@ -41,10 +41,14 @@ CAUSES = (
 
 
 class NodeProbe(FactBase):  # type: ignore[misc] # pyinfra is followed as Any
-    """Runs the probe and parses its JSON."""
+    """Runs the probe and parses its JSON.
 
-    def command(self, request: str) -> str:
-        return f"echo {SCRIPT} | base64 -d | python3 - {request}"
+    The program is an argument and the request is its standard input, because an argument has at most 128 KiB
+    (MAX_ARG_STRLEN, execve(2)) and a request grows with site.yaml.
+    """
+
+    def command(self) -> str:
+        return f"python3 -c 'import base64; exec(base64.b64decode(\"{SCRIPT}\"))'"
 
     def process(self, output: list[str]) -> Any:
         return json.loads(output[-1])
@@ -67,8 +71,7 @@ def _probe(host: Any, request: dict[str, Any]) -> dict[str, Any]:
     except (PyinfraError, SSHException):  # raised before connecting: the key file is invalid or encrypted
         return {"error": "key", "message": "the key file is unreadable"}
     try:
-        encoded = base64.b64encode(json.dumps(request).encode()).decode()
-        capture = host.get_fact(NodeProbe, request=encoded, _sudo=True, _timeout=300)
+        capture = host.get_fact(NodeProbe, _stdin=json.dumps(request), _sudo=True, _timeout=300)
     except FactError as error:
         if "sudo" in str(error):
             return {"error": "sudo", "message": "sudo asks for a password"}

@@ -2,14 +2,13 @@
 
 Runs the commands and reads the files of a request, and prints one JSON document, which parsers on the controller read.
 
-Request: {"commands": {name: [argv...]}, "hash": [glob, ...], "read": [path or glob, ...]} as base64 JSON in argv[1].
+Request: {"commands": {name: [argv...]}, "hash": [glob, ...], "read": [path or glob, ...]} as JSON on standard input.
 Output:  {"commands": {name: {"exit_code", "stdout", "stderr"}}, "files": {path: {...}}, "texts": {path: text},
          "unreadable": {path: reason}, "processes": {pid: {"exe", "deleted"}}}
          exit_code is null for a command that was not found or timed out. The text of an absent path is null.
          processes has the main processes of the units that the command `units` prints.
 """
 
-import base64
 import glob
 import hashlib
 import json
@@ -96,7 +95,7 @@ def processes(units):
 
 
 def main():
-    request = json.loads(base64.b64decode(sys.argv[1]))
+    request = json.load(sys.stdin)
     answer = {"commands": {}, "files": {}, "texts": {}}
     for name, argv in request["commands"].items():
         answer["commands"][name] = run(argv)

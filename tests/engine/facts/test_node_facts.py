@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import copy
 import hashlib
 import json
@@ -25,8 +24,8 @@ PROBE = Path(node.__file__).parent / "probes" / "node_probe.py"
 def probe(**request: Any) -> dict[str, Any]:
     """The answer of the real probe in a process of its own, as on a node."""
     whole = {"commands": {}, "hash": [], "read": []} | request
-    encoded = base64.b64encode(json.dumps(whole).encode()).decode()
-    done = subprocess.run([sys.executable, "-I", str(PROBE), encoded], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-I", str(PROBE)]
+    done = subprocess.run(command, input=json.dumps(whole), capture_output=True, text=True, check=True)
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 

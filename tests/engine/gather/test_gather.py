@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from example_sites import example
 
+from bench.gathering.servers import can_serve, ssh_servers
 from sovctl.engine.gather import captures, gather
 from sovctl.engine.site.site import Site
 from sovctl.support.errors import ExitCode, InputError, NodeUnreachable
@@ -96,3 +97,25 @@ def test_what_is_no_capture_of_that_node_is_refused(tmp_path: Path, content: str
 def test_a_missing_capture_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no capture of node 'n1'"):
         captures.load(tmp_path, ["n1"])
+
+
+@pytest.mark.skipif(not can_serve(), reason="needs root and sshd")
+def test_a_request_of_more_than_a_mebibyte_reaches_a_node(quiet: Site, tmp_path: Path) -> None:
+    # An argument has at most 128 KiB (execve(2)). The request is larger, and so is one of its answers.
+    (tmp_path / "ssh").mkdir()
+    request = gather.Request(
+        commands={f"c{number}": ["echo", f"{number} {'x' * 1000}"] for number in range(1200)},
+        hash=tuple(f"/nowhere/{number}/*" for number in range(1000)),
+        read=("/proc/sys/kernel/ostype",),
+    )
+    assert len(json.dumps(vars(request))) > 1 << 20
+    with ssh_servers(tmp_path / "ssh", ["127.0.0.2", "127.0.0.3"]) as servers:
+        files = {"key_file": str(servers.key_file), "known_hosts_file": str(servers.known_hosts_file)}
+        access = quiet.spec.access.model_copy(update={**files, "port": servers.port, "user": "root"})
+        spec = quiet.spec.model_copy(update={"access": access})
+        wanted = {"n1": gather.Request({"name": ["echo", "small"]}, (), ()), "n2": request}
+        found = gather.gather(spec, quiet.folder, wanted).require_all(spec)
+    assert found["n1"]["commands"]["name"]["stdout"] == "small\n"
+    assert found["n2"]["commands"]["c1199"]["stdout"] == f"1199 {'x' * 1000}\n"
+    assert len(found["n2"]["commands"]) == 1200
+    assert found["n2"]["texts"] == {"/proc/sys/kernel/ostype": "Linux\n"}

@@ -1,0 +1,1 @@
+"""Targets and contenders of the benchmark of facts: ssh servers on loopback, sovctl, Ansible and pyinfra."""

@@ -1,0 +1,102 @@
+"""Real ssh servers on loopback addresses, with temporary keys, for tests and benchmarks of connections to many nodes.
+
+    with ssh_servers(Path("/tmp/x"), ["127.50.0.1", "127.50.0.2"]) as servers:
+        servers.port                                     # the same at both addresses
+
+Requires root, because a session then needs no sudo password, and OpenSSH. Each server is one sshd with its own address;
+all nodes share the file system and the processor of this machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+START_TIMEOUT_S = 30.0
+_CONFIG = """\
+HostKey {folder}/host_key
+AuthorizedKeysFile {folder}/authorized_keys
+PermitRootLogin prohibit-password
+PasswordAuthentication no
+KbdInteractiveAuthentication no
+StrictModes no
+UsePAM no
+PidFile none
+LogLevel ERROR
+Subsystem sftp internal-sftp
+"""
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Running servers. They share one port, one host key and one key of the client."""
+
+    addresses: tuple[str, ...]
+    port: int
+    key_file: Path
+    known_hosts_file: Path
+
+
+def can_serve() -> bool:
+    """Return whether this process can start ssh servers."""
+    return os.geteuid() == 0 and shutil.which("sshd") is not None
+
+
+@contextlib.contextmanager
+def ssh_servers(folder: Path, addresses: Sequence[str]) -> Iterator[Servers]:
+    """Start a server at each address; they end with the block.
+
+    Args:
+        folder: empty; for keys and configuration.
+        addresses: in 127.0.0.0/8.
+    """
+    for name in ("host_key", "key"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
+    shutil.copy(folder / "key.pub", folder / "authorized_keys")
+    (folder / "sshd_config").write_text(_CONFIG.format(folder=folder))
+    Path("/run/sshd").mkdir(exist_ok=True)  # privilege separation, sshd(8)
+    port = _free_port()
+    host_key = " ".join((folder / "host_key.pub").read_text().split()[:2])
+    known = "".join(f"[{address}]:{port} {host_key}\n" for address in addresses)
+    (folder / "known_hosts").write_text(known)
+    program = shutil.which("sshd") or "/usr/sbin/sshd"
+    processes = []
+    try:
+        for address in addresses:
+            command = [program, "-D", "-e", "-f", str(folder / "sshd_config"), "-p", str(port)]
+            command += ["-o", f"ListenAddress={address}"]
+            processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+        for address in addresses:
+            _wait_for(address, port)
+        yield Servers(tuple(addresses), port, folder / "key", folder / "known_hosts")
+    finally:
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def _wait_for(address: str, port: int) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while True:
+        try:
+            with socket.create_connection((address, port), timeout=1) as opened:
+                opened.recv(4)
+                return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
