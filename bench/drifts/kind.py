@@ -13,7 +13,7 @@ class Kind:
         id: unique, such as `n1/mode/etc/nftables.conf`.
         node: lab node.
         inject: shell command, run as root on the node.
-        row: id of the change or of the unmanaged thing that must appear.
+        row: id of the change or of the unmanaged thing that must appear; `*` matches any characters.
         key: text that the observed values of the row must contain, such as the name of a value; empty for any.
         restore: shell command that removes what apply does not correct; empty if apply corrects all of it.
         also: ids of further rows that the same change causes, such as an unmanaged file that overrides a setting.

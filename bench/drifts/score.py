@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from .kind import Kind
@@ -99,14 +100,14 @@ def _kind_score(kind: Kind, plan: _Plan, verified: _Plan, left: Collection[str],
 
 def _has(plan: _Plan, kind: Kind) -> bool:
     """Return whether a plan has the row of a kind, with its key."""
-    if any(each["id"] == kind.row for each in plan["unmanaged"]):
+    if any(fnmatchcase(each["id"], kind.row) for each in plan["unmanaged"]):
         return True
-    found = next((each for each in plan["changes"] if each["id"] == kind.row), None)
+    found = next((each for each in plan["changes"] if fnmatchcase(each["id"], kind.row)), None)
     return found is not None and (found["before"] is None or kind.key in json.dumps(found["before"]))
 
 
 def _explained(row: str, plan: _Plan, injected: Sequence[Kind]) -> bool:
-    if any(row in (kind.row, *kind.also) for kind in injected):
+    if any(fnmatchcase(row, kind.row) or row in kind.also for kind in injected):
         return True
     node, resource, name = row.split("/", 2)
     if resource == SUPERSEDED:

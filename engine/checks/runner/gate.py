@@ -22,11 +22,19 @@ from .targets import choose, targets_of
 _POOL = ("pool.flags-as-planned", "pool.probe-answers", "pool.tls-client-certificate-required")
 _GATEWAY = ("gateway.answers", "gateway.rejects-without-key")
 _GPU = ("gpu.*", "nvlink.*")
-_PERIMETER = ("access.*", "perimeter.default-drop")
+_ACCESS = ("access.*",)
+_PERIMETER = (*_ACCESS, "perimeter.default-drop")
+# Without environment-files, which hashes up to 10 GB.
+_SOFTWARE = (
+    "software.driver-exact",
+    "software.fabric-manager-equals-driver",
+    "software.packages-held",
+    "software.sources-only-mirror",
+)
 
 CHECKS_OF: Mapping[str, tuple[str, ...]] = {
     "repository": ("software.sources-only-mirror",),
-    "package": ("software.*", *_GPU),
+    "package": (*_SOFTWARE, *_GPU),
     "service": _GPU,
     "tuning": (),
     "clock": (),
@@ -36,10 +44,15 @@ CHECKS_OF: Mapping[str, tuple[str, ...]] = {
     "model": _POOL,
     "pool": _POOL,
     "gateway": _GATEWAY,
+    "superseded_environment": (),
+    "attributes": (),
+    "hosts_file": (),
+    "administrator": _ACCESS,
+    "sshd": _ACCESS,
 }
 """Patterns of checks by resource type. Their probes are read-only and end within seconds. Clocks are not
 checked, because chrony needs minutes after its start."""
-ALL = ("software.*", *_GPU, *_PERIMETER, *_POOL, *_GATEWAY)
+ALL = (*_SOFTWARE, *_GPU, *_PERIMETER, *_POOL, *_GATEWAY)
 ATTEMPTS = 3
 PAUSE_S = 5.0
 """Between two attempts, seconds: services and counters need a moment after a restart (guess, 2026-11)."""
