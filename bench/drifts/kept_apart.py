@@ -15,10 +15,11 @@ _LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 _CHANGES = (
     ("s1", "setuid program", "chmod u+s /usr/bin/find", "*/usr/bin/find", "chmod u-s /usr/bin/find"),
     ("n2", "file mounted over the configuration of the clock",
-     "cp /etc/chrony/chrony.conf /root/c; echo 'pool 192.0.2.9' >> /root/c; mount --bind /root/c /etc/chrony/chrony.conf",
+     "cd /etc/chrony; cp chrony.conf /root/c; echo 'pool 192.0.2.9' >> /root/c; mount --bind /root/c chrony.conf",
      "clock/chrony", "umount /etc/chrony/chrony.conf"),
     ("s1", "proxy of all logins", ("cp -p /etc/environment /root/e 2>/dev/null || touch /root/e; "
-     "echo 'https_proxy=http://192.0.2.9:3128' >> /etc/environment"), "*/etc/environment", "mv /root/e /etc/environment"),
+     "echo 'https_proxy=http://192.0.2.9:3128' >> /etc/environment"), "*/etc/environment",
+     "mv /root/e /etc/environment"),
     ("n1", "time zone", "cp -a /etc/localtime /root/l; ln -sf /usr/share/zoneinfo/Pacific/Auckland /etc/localtime",
      "*localtime", "mv -f /root/l /etc/localtime"),
     ("n2", "host name", "cp -p /etc/hostname /root/n; hostname n9; echo n9 > /etc/hostname", "*host*name*",
