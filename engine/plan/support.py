@@ -109,11 +109,25 @@ def _compared(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusa
             change = difference(node.name, desired, kind.observed(facts, desired))
             if change is not None:
                 keys = ", ".join(change.after or {}) if change.before is not None else "absent"
-                yield Refusal(node.name, f"{desired.kind} {desired.name} differs: {keys}", _REPAIRS[desired.kind])
+                details = "; ".join((change.before or {}).get("raid_faults") or ())
+                found = f"{keys} ({details})" if details else keys
+                yield Refusal(node.name, f"{desired.kind} {desired.name} differs: {found}", _REPAIRS[desired.kind])
+
+
+def _required_secure_boot(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal]:
+    """Yield a refusal if site.yaml requires Secure Boot and it is off or unknown. A container has no firmware."""
+    state = facts.system.secure_boot
+    if context.spec.host.secure_boot == "required" and not facts.is_container and state is not SecureBoot.ENABLED:
+        yield Refusal(
+            node.name,
+            f"Secure Boot is {state}, and site.yaml requires it (host.secure_boot)",
+            "enable it in the firmware; if it is unknown, install mokutil on the node",
+        )
 
 
 def _of_node(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal]:
     yield from _compared(context, node, facts)
+    yield from _required_secure_boot(context, node, facts)
     row, packages = packages_on(context, node, facts)
     if row is None:
         return

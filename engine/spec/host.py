@@ -139,6 +139,8 @@ class Host(SpecModel):
     """`off`: no swap now and at boot, because swapped memory contains prompts and keys. `keep`: not changed."""
     mounts: list[Mount] = Field(default_factory=list)
     """File systems that must exist; apply refuses a node without them."""
+    secure_boot: Literal["required", "any"] = "any"
+    """`required`: apply refuses a node whose UEFI Secure Boot is off or unknown. A container has no firmware."""
     audit: Audit | None = None
     """Audit log of the kernel. Requires package auditd in the mirror. Default: not managed."""
     logs: LogForwarding | None = None

@@ -306,7 +306,7 @@ def _storage_handles(desired: Desired) -> Iterator[Handle]:
     if "is_encrypted" in wanted:
         yield handle("is_encrypted", plain)
     if "raid" in wanted:
-        yield handle("raid_is_complete", _text(storage.MDSTAT, "[2/2] [UU]", "[2/1] [U_]"))
+        yield handle("raid_faults", _text(storage.MDSTAT, "[2/2] [UU]", "[2/1] [U_]"))
 
 
 def with_package(facts: NodeFacts, name: str) -> NodeFacts:

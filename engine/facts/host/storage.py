@@ -26,10 +26,19 @@ class MountedFilesystem:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A software RAID. `is_complete`: all members are active, and none is missing."""
+    """A software RAID.
+
+    Args:
+        faults: failed members by device, and the number of missing ones; empty if all members are active.
+    """
 
     level: str
-    is_complete: bool
+    faults: tuple[str, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all members are active, and none is missing."""
+        return not self.faults
 
 
 def parse_findmnt(text: str) -> dict[str, MountedFilesystem]:
@@ -76,7 +85,8 @@ def parse_lsblk(text: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-_MEMBERS = re.compile(r"\[(\d+)/(\d+)\] \[([U_]+)\]")
+_SLOTS = re.compile(r"\[\d+/\d+\] \[([U_]+)\]")
+_MEMBER = re.compile(r"(\S+)\[\d+\]((?:\([A-Z]\))*)")
 
 
 def parse_mdstat(text: str) -> dict[str, Array]:
@@ -91,10 +101,24 @@ def parse_mdstat(text: str) -> dict[str, Array]:
     for block in re.split(r"\n(?=md\S+ : )", text)[1:]:
         head = block.split()
         level = next((word for word in head if word.startswith("raid")), "")
-        members = _MEMBERS.search(block)
-        is_complete = members is not None and members[1] == members[2] and "_" not in members[3]
-        found[head[0]] = Array(level, head[2] == "active" and "(F)" not in block and (is_complete or level == "raid0"))
+        found[head[0]] = Array(level, tuple(_faults(block, head[2], level)))
     return found
+
+
+def _faults(block: str, state: str, level: str) -> Iterator[str]:
+    """Yield the faults of an array, from its lines in /proc/mdstat."""
+    members = dict(_MEMBER.findall(block.splitlines()[0]))
+    failed = [device for device, flags in members.items() if "(F)" in flags]
+    yield from (f"{device} failed" for device in failed)
+    if state != "active":
+        yield state
+    slots = _SLOTS.search(block)
+    if slots is None and level != "raid0":
+        yield "number of members unknown"
+    missing = slots[1].count("_") - len(failed) if slots else 0
+    if slots and missing > 0:
+        present = ", ".join(sorted(members.keys() - set(failed)))
+        yield f"{missing} of {len(slots[1])} members missing, present: {present}"
 
 
 def parse_swaps(text: str) -> list[str]:

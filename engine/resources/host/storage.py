@@ -49,7 +49,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
         if mount.is_encrypted:
             state["is_encrypted"] = True
         if mount.raid is not None:
-            state |= {"raid": mount.raid, "raid_is_complete": True}
+            state |= {"raid": mount.raid, "raid_faults": []}
         if mount.options:
             state["options"] = list(mount.options)
         yield Desired(
@@ -86,19 +86,21 @@ def _mount(facts: NodeFacts, desired: Desired) -> State | None:
         "min_size_gib": min(size_gib, int(wanted["min_size_gib"])),
         "is_encrypted": "crypt" in types,
         "raid": level,
-        "raid_is_complete": _arrays_are_complete(facts, level),
+        "raid_faults": _array_faults(facts, level),
         "options": [each for each in wanted.get("options", ()) if each in found.options],
     }
 
 
-def _arrays_are_complete(facts: NodeFacts, level: str | None) -> bool | None:
-    """Return whether all software RAIDs of a level are complete; None if they are not measured."""
+def _array_faults(facts: NodeFacts, level: str | None) -> list[str] | None:
+    """Return the faults of all software RAIDs of a level, such as "md0: nvme1n1p2 failed"; None without one."""
     try:
         arrays = parse_mdstat(facts.texts.get(MDSTAT) or "")
     except Unreadable:
         return None
-    of_level = [array for array in arrays.values() if array.level == level]
-    return all(array.is_complete for array in of_level) if of_level else None
+    of_level = {name: array for name, array in sorted(arrays.items()) if array.level == level}
+    if not of_level:
+        return None
+    return [f"{name}: {fault}" for name, array in of_level.items() for fault in array.faults]
 
 
 def _query(context: Context, node: Node) -> Query:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from planned_nodes import empty, planned
 from strategies import context
 
 from sovctl.engine.catalog.host_settings import SetBy, host_settings, load_host_settings
 from sovctl.engine.catalog.platforms import load_platforms
 from sovctl.engine.facts.node import NodeFacts
-from sovctl.engine.facts.operating_system import Virtualization
+from sovctl.engine.facts.operating_system import SecureBoot, Virtualization
 from sovctl.engine.plan.build import changes, desired_on
 from sovctl.engine.plan.support import refusals
 from sovctl.engine.resources.resource import Desired
@@ -88,6 +89,24 @@ def test_the_page_names_every_row_with_its_package() -> None:
         assert f"| `{each.id}` | `{each.dgx_package}` |" in page, each.id
 
 
+@pytest.mark.parametrize("state", SecureBoot)
+@pytest.mark.parametrize("is_required", [True, False])
+def test_apply_refuses_a_machine_without_secure_boot_if_the_site_requires_it(
+    state: SecureBoot, is_required: bool
+) -> None:
+    site = context("bank-hybrid")
+    host = site.spec.host.model_copy(update={"secure_boot": "required" if is_required else "any"})
+    site = replace(site, spec=site.spec.model_copy(update={"host": host}))
+    facts = planned("bank-hybrid")[0]["gw-1"]
+    for is_container in (True, False):
+        node = replace(facts, is_container=is_container, system=replace(facts.system, secure_boot=state))
+        found = [each.message for each in refusals(site, {"gw-1": node}) if "host.secure_boot" in each.message]
+        is_refused = is_required and not is_container and state is not SecureBoot.ENABLED
+        assert found == (
+            [f"Secure Boot is {state}, and site.yaml requires it (host.secure_boot)"] if is_refused else []
+        )
+
+
 def test_apply_refuses_a_node_whose_compared_resources_differ() -> None:
     site = context("bank-hybrid")
     facts = dict(planned("bank-hybrid")[0])
@@ -97,5 +116,8 @@ def test_apply_refuses_a_node_whose_compared_resources_differ() -> None:
     other = {**facts["dgx-1"].texts, "/proc/cmdline": "ro quiet\n"}
     facts["dgx-1"] = dgx_os(replace(facts["dgx-1"], texts=other))
     found = {(each.node, each.message) for each in refusals(site, facts)}
-    assert ("gw-1", "storage / differs: raid_is_complete") in found
+    assert (
+        "gw-1",
+        "storage / differs: raid_faults (md0: 1 of 2 members missing, present: nvme0n1p2, nvme1n1p2)",
+    ) in found
     assert ("dgx-1", "kernel boot-options differs: running") in found

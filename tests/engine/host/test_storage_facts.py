@@ -76,6 +76,25 @@ def test_an_array_is_complete_with_all_members_only(old: str, new: str, complete
     assert arrays["md0"].is_complete is complete
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "faults"),
+    [
+        ("[2/2] [UU]", "[2/1] [U_]", ("1 of 2 members missing, present: nvme0n1p2, nvme1n1p2",)),
+        ("nvme1n1p2[1]", "nvme1n1p2[1](F)", ("nvme1n1p2 failed",)),
+        ("active raid1", "inactive raid1", ("inactive",)),
+    ],
+)
+def test_the_faults_of_an_array_name_its_members(old: str, new: str, faults: tuple[str, ...]) -> None:
+    assert parse_mdstat(MDSTAT.replace(old, new))["md0"].faults == faults
+
+
+def test_a_removed_member_is_counted_and_a_failed_one_is_not_counted_twice() -> None:
+    removed = MDSTAT.replace(" nvme1n1p2[1]", "").replace("[2/2] [UU]", "[2/1] [U_]")
+    failed = MDSTAT.replace("nvme1n1p2[1]", "nvme1n1p2[1](F)").replace("[2/2] [UU]", "[2/1] [U_]")
+    assert parse_mdstat(removed)["md0"].faults == ("1 of 2 members missing, present: nvme0n1p2",)
+    assert parse_mdstat(failed)["md0"].faults == ("nvme1n1p2 failed",)
+
+
 def test_the_visible_file_system_of_a_mount_point_counts() -> None:
     row = {"target": "/data", "source": "/dev/md1", "fstype": "xfs", "options": "rw,nodev", "size": 4096}
     found = parse_findmnt(json.dumps({"filesystems": [{**row, "fstype": "ext4"}, row]}))
