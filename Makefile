@@ -14,7 +14,7 @@ PYTHONS := 3.12 3.13
 LAB_BENCHES := bench-drift bench-interrupt bench-rolling
 BENCHES := $(filter-out $(LAB_BENCHES),$(patsubst bench/%.py,bench-%,$(wildcard bench/*.py)))
 
-.PHONY: demo docs test test-all test-fast test-lab test-packages lint lint-ansible bench bench-lab $(BENCHES) $(LAB_BENCHES) clean
+.PHONY: demo docs test test-all test-fast test-lab test-vm test-packages lint lint-ansible bench bench-lab $(BENCHES) $(LAB_BENCHES) clean
 .DEFAULT_GOAL := help
 
 help:
@@ -23,6 +23,7 @@ help:
 	@echo "make test-all   as test, with every property example, and on Python $(PYTHONS)"
 	@echo "make test-fast  unit tests only"
 	@echo "make test-lab   lab tests only, after: sovctl lab check --install"
+	@echo "make test-vm    tests on a virtual machine with Secure Boot, TPM, RAID and LUKS: 20 minutes or more, not in CI"
 	@echo "make lint       ruff, mypy, import-linter, prose"
 	@echo "make lint-ansible  ansible-lint, production profile, over roles and playbooks"
 	@echo "make docs       the documentation as a site with search, in build/docs"
@@ -66,7 +67,7 @@ $(TEST_PACKAGES_READY):
 PARALLEL := -n 2 --dist worksteal
 
 test-fast: $(VENV)/.ready $(TEST_PACKAGES_READY)
-	$(BIN)/pytest -m "not lab" $(PARALLEL) -q
+	$(BIN)/pytest -m "not lab and not vm" $(PARALLEL) -q
 
 # Only these files, because collecting all tests takes 12 s. All share one lab: first tests of parts of the lab on
 # unconfigured nodes, then tests/end_to_end on the provisioned site in the order of its files, then the checks.
@@ -75,6 +76,11 @@ LAB_FILES = $(filter tests/engine/lab/%,$(FOUND_LAB_FILES)) $(filter-out tests/e
 
 test-lab: $(VENV)/.ready
 	$(BIN)/pytest -m lab -q $(LAB_FILES)
+
+# The processor is emulated, so that one run takes 20 minutes or more. Files run in the order of their numbers.
+test-vm: $(VENV)/.ready
+	$(BIN)/sovctl lab check --tier vm --install
+	$(BIN)/pytest -m vm -q tests/vm
 
 # Unit tests, then lab tests: together they exceed the timeouts of some unit tests.
 test: lint lint-ansible
@@ -95,7 +101,7 @@ test-python-%: $(VENV)/.ready $(TEST_PACKAGES_READY)
 	build/python-$*/venv/bin/python -m pip install --quiet --require-hashes -r engine/catalog/locks/dev.txt
 	build/python-$*/venv/bin/python -m pip install --quiet --no-deps --no-index build/python-$*/dist/*.whl
 	git ls-files -z | grep -zv '^sovctl/' | tar -c --null -T - | tar -x -C build/python-$*/tree
-	cd build/python-$*/tree && ../venv/bin/python -P -m pytest -m "not lab and not tree" $(PARALLEL) -q
+	cd build/python-$*/tree && ../venv/bin/python -P -m pytest -m "not lab and not vm and not tree" $(PARALLEL) -q
 
 demo: $(VENV)/.ready
 	$(BIN)/sovctl lab check --install

@@ -22,7 +22,8 @@ from sovctl.support.canonical_json import sha256_hex
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TODAY = date(2026, 11, 21)
-PRESETS = tuple(names())
+PRESETS = tuple(name for name in names() if name != "vm")
+"""Presets with pools; the node of preset `vm` has no GPU."""
 
 
 @cache

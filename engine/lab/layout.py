@@ -50,6 +50,15 @@ class NodeKind(StrEnum):
         return self is NodeKind.GPU
 
 
+class Tier(StrEnum):
+    """Kind of machines that the nodes of a lab are."""
+
+    CONTAINER = "container"
+    """Booted containers on the kernel of this machine; start in 2 s."""
+    VM = "vm"
+    """A virtual machine with its own firmware, kernel, drives and TPM; starts in a minute, because it is emulated."""
+
+
 @dataclass(frozen=True)
 class LabNode:
     """One node of a lab."""
@@ -57,6 +66,7 @@ class LabNode:
     name: str
     address: str
     kind: NodeKind
+    tier: Tier = Tier.CONTAINER
 
 
 NODES = (
@@ -65,9 +75,32 @@ NODES = (
     LabNode("s1", "10.77.0.21", NodeKind.SERVICE),
 )
 """Nodes of the preset `lab`."""
-DEFAULT_PRESET = "lab"
-PRESETS = {DEFAULT_PRESET: NODES, "ha": (*NODES, LabNode("s2", "10.77.0.22", NodeKind.SERVICE))}
+VM_NODE = LabNode("v1", "10.77.0.31", NodeKind.SERVICE, Tier.VM)
+"""Node of the preset `vm`."""
+DEFAULT_PRESET, VM_PRESET = "lab", "vm"
+PRESETS = {
+    DEFAULT_PRESET: NODES,
+    "ha": (*NODES, LabNode("s2", "10.77.0.22", NodeKind.SERVICE)),
+    VM_PRESET: (VM_NODE,),
+}
 """Nodes by preset: name of a site in `templates/presets/`."""
+
+
+def preset_of(tier: Tier, preset: str | None) -> str:
+    """Return the preset of a new lab.
+
+    Args:
+        preset: name from the command line; None for the first preset of the tier.
+
+    Raises:
+        InputError: the tier has no preset of this name.
+    """
+    known = [name for name, nodes in PRESETS.items() if all(node.tier is tier for node in nodes)]
+    if preset is None:
+        return known[0]
+    if preset not in known:
+        raise InputError(f"expected one of {', '.join(known)} for tier {tier}, got {preset!r}", where="--preset")
+    return preset
 
 
 def node_named(name: str) -> LabNode:
@@ -132,6 +165,11 @@ class Lab:
     def nodes(self) -> tuple[LabNode, ...]:
         """Nodes of the lab's preset."""
         return PRESETS[self.preset]
+
+    @property
+    def tier(self) -> Tier:
+        """Kind of machines that the nodes are; the same for all."""
+        return self.nodes[0].tier
 
     @property
     def record_file(self) -> Path:
@@ -205,12 +243,13 @@ class Lab:
         """Return the root file system of a node. The node can read files written here immediately."""
         return self.node_folder(node) / "root"
 
+    def host_key_file(self, node: LabNode) -> Path:
+        """Return the file with the public host key of a node."""
+        folder = self.root(node) / "etc/ssh" if node.tier is Tier.CONTAINER else self.node_folder(node)
+        return folder / "ssh_host_ed25519_key.pub"
+
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """All network namespaces; the controller's is the first."""
-        return (
-            self.namespace,
-            self.router_namespace,
-            self.cloud_namespace,
-            *(self.machine(node) for node in self.nodes),
-        )
+        """All network namespaces; the controller's is the first. A virtual machine runs in the controller's."""
+        containers = (self.machine(node) for node in self.nodes if node.tier is Tier.CONTAINER)
+        return (self.namespace, self.router_namespace, self.cloud_namespace, *containers)

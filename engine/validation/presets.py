@@ -30,6 +30,7 @@ _REAL_SITE = (
 _NEXT = {
     "lab": ("sovctl lab up --directory {folder}", "sovctl plan {site}"),
     "ha": ("sovctl lab up --preset ha --directory {folder}", "sovctl plan {site}"),
+    "vm": ("sovctl lab up --tier vm --directory {folder}", "sovctl plan {site}"),
     "bank-hybrid": _REAL_SITE,
     "closed-perimeter": _REAL_SITE,
     "superpod-b200": _REAL_SITE,

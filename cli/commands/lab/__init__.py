@@ -2,16 +2,22 @@
 
 import importlib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ... import output
 
+if TYPE_CHECKING:
+    from sovctl.engine.lab.layout import Tier
+
 _MORE = ("nodes", "demo", "fault", "fabric")
 
 Name = Annotated[str, typer.Option("--name", help="Name of the lab; several can run at the same time.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+TierName = Annotated[
+    str, typer.Option("--tier", help="`container`: quick nodes. `vm`: a virtual machine with own kernel and drives.")
+]
 DEFAULT_NAME = "sovlab"  # layout.DEFAULT_NAME, not imported here so that --help stays quick
 
 
@@ -32,6 +38,7 @@ def register(app: typer.Typer) -> None:
 
 def check(
     install: Annotated[bool, typer.Option("--install", help="Install the missing Debian packages.")] = False,
+    tier: TierName = "container",
     as_json: AsJson = False,
 ) -> None:
     """Check whether this machine can run a lab, and print how to fix what is missing.
@@ -43,10 +50,11 @@ def check(
     from sovctl.engine.lab.lifecycle import requirements
     from sovctl.support.errors import ExitCode
 
-    findings = requirements.check_all()
+    chosen = _tier(tier)
+    findings = requirements.check_all(chosen)
     if install and any(not each.is_met for each in findings):
         requirements.install(findings, progress=output.info)
-        findings = requirements.check_all()
+        findings = requirements.check_all(chosen)
     missing = [each for each in findings if not each.is_met]
     if as_json:
         output.document([asdict(each) for each in findings])
@@ -64,26 +72,27 @@ def up(
     directory: Annotated[Path, typer.Option("--directory", help="Folder for keys, secrets and site.yaml.")] = Path(
         "lab-site"
     ),
+    tier: TierName = "container",
     preset: Annotated[
-        str, typer.Option("--preset", help="`lab`: one pool node, one gateway. `ha`: two of each.")
-    ] = "lab",
+        str | None,
+        typer.Option("--preset", help="Of containers. `lab`, the default: a pool node, a gateway. `ha`: two of each."),
+    ] = None,
     mirror: Annotated[
         str, typer.Option("--mirror", help="URL of a Debian mirror; default: the mirror of this machine.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Start the lab, or repair a running one. Example: sovctl lab up --directory lab-site"""
-    from sovctl.engine.lab.layout import PRESETS, Lab
+    from sovctl.engine.lab.layout import Lab, preset_of
     from sovctl.engine.lab.lifecycle import lifecycle, requirements
     from sovctl.engine.lab.progress import Stopwatch
-    from sovctl.support.errors import InputError
 
-    if preset not in PRESETS:
-        raise InputError(f"expected one of {', '.join(PRESETS)}, got {preset!r}", where="--preset")
+    chosen = _tier(tier)
+    site = preset_of(chosen, preset)
     lab = Lab(name)  # an invalid name is an error even on a machine that cannot run a lab
-    requirements.require()
+    requirements.require(chosen)
     progress = Stopwatch(output.info)
-    lifecycle.up(lab, directory=directory, mirror_uri=mirror or None, progress=progress, preset=preset)
+    lifecycle.up(lab, directory=directory, mirror_uri=mirror or None, progress=progress, preset=site)
     if as_json:
         _show_status(lab, as_json=True)
     else:
@@ -107,6 +116,15 @@ def down(
     from sovctl.engine.lab.progress import Stopwatch
 
     lifecycle.down(Lab(name), purge=purge, progress=Stopwatch(output.info))
+
+
+def _tier(name: str) -> "Tier":
+    from sovctl.engine.lab.layout import Tier
+    from sovctl.support.errors import InputError
+
+    if name not in tuple(Tier):
+        raise InputError(f"expected one of {', '.join(Tier)}, got {name!r}", where="--tier")
+    return Tier(name)
 
 
 def _show_status(lab: object, *, as_json: bool) -> None:

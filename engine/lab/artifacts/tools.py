@@ -73,21 +73,8 @@ def ensure_fetched(base: Path, *, mirror_uri: str | None, progress: Progress) ->
     root = mounts.mount_overlay(folder / "node", [folder / "image"])
     progress(f"fetching {len(SITE_PACKAGES)} Debian packages and their dependencies")
     image.prepare_apt(root, mirror.find(mirror_uri))
-    image.apt(
-        root,
-        "install",
-        "--download-only",
-        "--no-install-recommends",
-        *SITE_PACKAGES,
-        purpose="fetch the packages of the lab's repository",
-    )
     pool = folder / "packages"
-    pool.mkdir()
-    for package in (root / "var/cache/apt/archives").glob("*.deb"):
-        # apt writes the colon of an epoch as %3a; file names in a repository omit the epoch (Debian policy 5.6.12).
-        name, version, rest = package.name.split("_", 2)
-        shutil.copy2(package, pool / f"{name}_{version.rpartition('%3a')[2]}_{rest}")
-    sync_folder(pool)
+    download(root, SITE_PACKAGES, pool)
     image.apt(root, "install", "--no-install-recommends", *TOOL_PACKAGES, purpose="install the controller's tools")
     mounts.unmount_below(folder / "node")
     image.pack(folder / "node" / "upper", wanted.tools)
@@ -97,3 +84,21 @@ def ensure_fetched(base: Path, *, mirror_uri: str | None, progress: Progress) ->
     sync_folder(wanted.packages.parent)
     mounts.remove_tree(folder)
     return wanted
+
+
+def download(root: Path, packages: tuple[str, ...], pool: Path) -> None:
+    """Download packages and their dependencies that a tree lacks, into the new folder `pool`."""
+    image.apt(
+        root,
+        "install",
+        "--download-only",
+        "--no-install-recommends",
+        *packages,
+        purpose="fetch the packages of the lab's repository",
+    )
+    pool.mkdir()
+    for package in (root / "var/cache/apt/archives").glob("*.deb"):
+        # apt writes the colon of an epoch as %3a; file names in a repository omit the epoch (Debian policy 5.6.12).
+        name, version, rest = package.name.split("_", 2)
+        shutil.copy2(package, pool / f"{name}_{version.rpartition('%3a')[2]}_{rest}")
+    sync_folder(pool)

@@ -14,7 +14,7 @@ from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError
 
 from ..artifacts.gpu_packages import DRIVER_UNIT, UNITS
-from ..layout import Lab, LabNode
+from ..layout import Lab, LabNode, Tier
 from ..linux import cgroup
 from ..linux.process import LabFailure, init_process, run
 from ..standins.board import FACTS_FILE
@@ -92,6 +92,8 @@ def clear_fault(lab: Lab, node: LabNode, fault: Fault | None, *, index: int = DE
 
 
 def _read(lab: Lab, node: LabNode) -> Facts:
+    if node.tier is Tier.VM:
+        raise InputError(f"{node.name} is a virtual machine without simulated hardware", where="NODE")
     file = lab.root(node) / FACTS_FILE
     try:
         found: Facts = json.loads(file.read_text())

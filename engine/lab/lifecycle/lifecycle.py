@@ -25,19 +25,18 @@ from .. import layout
 from ..artifacts import apt_repository as repository
 from ..artifacts import gpu_packages, model_store, tools, wheelhouse
 from ..artifacts import node_image as image
-from ..hardware import board_files
 from ..hardware import infiniband_fabric as fabric
-from ..layout import Lab
+from ..layout import Lab, Tier
 from ..linux import cgroup, mounts, network, process
 from ..node import node, shell
 from ..node import ssh_access as access
 from ..services import certificate, cloud, services
 from ..services import reachability as reach
-from . import requirements
+from ..vm import drives, system_image
+from . import nodes, requirements
 
 Progress = Callable[[str], None]
 _FORMAT = 5  # increase it with each change of the build, so that a newer sovctl rebuilds labs
-_BOOT_LIMIT_S = 60.0  # measured: 1.4 s for three nodes on two idle cores; the limit is for a loaded machine
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,8 @@ class Materials:
     tools: Path
     repository: Path
     wheels: tuple[Path, ...]
+    drives: Path | None = None
+    """Folder with the drives of virtual machines; None for containers."""
 
 
 @contextmanager
@@ -91,6 +92,21 @@ def ensure_materials(*, mirror_uri: str | None, progress: Progress) -> Materials
         return Materials(base, fetched.tools, packed, wheels.result())
 
 
+def ensure_vm_materials(*, mirror_uri: str | None, progress: Progress) -> Materials:
+    """Return the inputs of a lab with a virtual machine, which has no pools and needs no wheels."""
+    base = image.ensure_image(mirror_uri=mirror_uri, progress=progress)
+    fetched = tools.ensure_fetched(base, mirror_uri=mirror_uri, progress=progress)
+    system = system_image.ensure_system(base, mirror_uri=mirror_uri, progress=progress)
+    made = drives.ensure_drives(base, system, progress=progress)
+    packed = repository.ensure_repository(
+        f"apt-{digest([system.packages.name])[:16]}", sorted(system.packages.glob("*.deb"))
+    )
+    return Materials(base, fetched.tools, packed, (), made)
+
+
+_MATERIALS = {Tier.CONTAINER: ensure_materials, Tier.VM: ensure_vm_materials}
+
+
 def up(
     lab: Lab,
     *,
@@ -113,7 +129,7 @@ def up(
     """
     with exclusive(lab.lock_file, f"lab {lab.name}"):
         with exclusive(layout.cache_folder() / ".lock", "the lab cache", waits=progress):
-            materials = ensure_materials(mirror_uri=mirror_uri, progress=progress)
+            materials = _MATERIALS[layout.PRESETS[preset][0].tier](mirror_uri=mirror_uri, progress=progress)
         public_key = access.ensure_key(directory)
         access.ensure_secrets(directory)
         if lab.preset != preset:
@@ -129,8 +145,10 @@ def up(
         _publish(lab, materials)
         access.allow_cloud_key(directory, lab.cloud / cloud.KEYS_FILE)
         for each in lab.nodes:
-            node.authorize(lab, each, public_key)
+            nodes.of(each).authorize(lab, each, public_key)
         _start(lab, progress)
+        for each in lab.nodes:
+            nodes.prepare(lab, each, public_key)
         access.write_known_hosts(
             directory, {f"{each.name},{each.address}": node.host_key(lab, each) for each in lab.nodes}
         )
@@ -172,7 +190,7 @@ def is_whole(lab: Lab) -> bool:
     return (
         written == {"boot_id": _boot_id(), "format": _FORMAT}
         and network.existing(lab) == list(lab.namespaces)
-        and all(mounts.is_mounted(lab.root(each)) for each in lab.nodes)
+        and all(nodes.has_disk(lab, each) for each in lab.nodes)
     )
 
 
@@ -197,7 +215,7 @@ def clean(lab: Lab) -> None:
     process.end(found, grace_s=1.0)
     for each in lab.nodes:
         cgroup.clear(lab.machine(each))
-        node.forget(lab, each)
+        nodes.of(each).forget(lab, each)
     network.remove(lab)
     mounts.remove_tree(lab.state)
 
@@ -211,9 +229,8 @@ def _build(lab: Lab, materials: Materials) -> None:
     certificate.make(lab.cloud, address=layout.CLOUD_ADDRESS, now=datetime.datetime.now(datetime.UTC))
     public_key = shell.make_key(lab)
     for each in lab.nodes:
-        node.make_disk(lab, each)
-        board_files.write(lab, each)
-        node.authorize(lab, each, public_key)
+        nodes.make(lab, each, materials.drives)
+        nodes.of(each).authorize(lab, each, public_key)
 
 
 def _publish(lab: Lab, materials: Materials) -> None:
@@ -231,19 +248,19 @@ def _start(lab: Lab, progress: Progress) -> None:
     began = time.monotonic()
     started = _start_services(lab)
     for each in lab.nodes:
-        if not node.process(lab, each):
-            node.boot(lab, each)
+        if not nodes.of(each).process(lab, each):
+            nodes.of(each).boot(lab, each)
     for each in lab.nodes:
         reach.wait_for(
             lab.namespace,
             each.address,
             22,
             what=f"node {each.name}",
-            limit_s=_BOOT_LIMIT_S,
+            limit_s=nodes.BOOT_LIMIT_S[each.tier],
             greeting=b"SSH-2.0",
-            log=node.console(lab, each),
+            log=nodes.of(each).console(lab, each),
         )
-    for service in services.SERVICES:
+    for service in services.services_of(lab):
         services.wait(lab, service)
     if "fabric" in started:  # a new simulator has no injected faults
         for each in lab.nodes:
@@ -254,7 +271,7 @@ def _start(lab: Lab, progress: Progress) -> None:
 def _start_services(lab: Lab) -> set[str]:
     """Start the services that do not run, and return the names of these."""
     started = set()
-    for service in services.SERVICES:
+    for service in services.services_of(lab):
         if services.start(lab, service):
             started.add(service.name)
         if service.name == "fabric":

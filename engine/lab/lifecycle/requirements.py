@@ -18,8 +18,10 @@ from sovctl.support.errors import MissingTool
 
 from .. import layout
 from ..artifacts import debian_mirror as mirror
+from ..layout import Tier
 from ..linux import cgroup
 from ..linux.process import LabFailure, run
+from ..vm import qemu
 
 # Memory: three nodes need about 0.1 GB, a CPU pool with one rank 1.6 GB (PSS of three vLLM processes, measured
 # 2026-11-20), a second rank 0.6 GB. The rest of 6 GiB is for the gateway and the page cache.
@@ -211,9 +213,28 @@ REQUIREMENTS = (
 )
 
 
-def check_all() -> list[Finding]:
-    """Return the results of all checks, in the order of the table."""
-    return [_finding(each, each.check()) for each in REQUIREMENTS]
+def _check_file(path: Path) -> Callable[[], str | None]:
+    return lambda: None if path.exists() else f"no {path}"
+
+
+VM_REQUIREMENTS = (
+    *REQUIREMENTS,
+    _tool("qemu-system-x86_64", "qemu-system-x86", "emulates the virtual machine"),
+    _tool("qemu-img", "qemu-utils", "creates layers over the drives"),
+    Requirement("ovmf", "firmware with Secure Boot", _check_file(qemu.CODE), "apt-get install ovmf", "ovmf"),
+    _tool("swtpm", "swtpm", "emulates the TPM"),
+    _tool("mformat", "mtools", "creates the EFI partitions"),
+    _tool("sgdisk", "gdisk", "creates the partition tables"),
+    _tool("mke2fs", "e2fsprogs", "creates the root file system"),
+    Requirement("tap devices", "connect the virtual machine", _check_file(Path("/dev/net/tun")), _KERNEL),
+)
+"""Requirements of a lab with a virtual machine."""
+_TABLES = {Tier.CONTAINER: REQUIREMENTS, Tier.VM: VM_REQUIREMENTS}
+
+
+def check_all(tier: Tier = Tier.CONTAINER) -> list[Finding]:
+    """Return the results of all checks, in the order of the table of a tier."""
+    return [_finding(each, each.check()) for each in _TABLES[tier]]
 
 
 def _finding(each: Requirement, missing: str | None) -> Finding:
@@ -252,13 +273,14 @@ def require_root() -> None:
         raise MissingTool(f"root is required, got {found}", hint="run it with sudo")
 
 
-def require() -> None:
+def require(tier: Tier = Tier.CONTAINER) -> None:
     """Raise if this machine does not meet the requirements.
 
     Raises:
         MissingTool: the message contains all requirements that are not met.
     """
-    missing = [each for each in check_all() if not each.is_met]
+    missing = [each for each in check_all(tier) if not each.is_met]
     if missing:
         names = ", ".join(f"{each.name} ({each.found})" for each in missing)
-        raise MissingTool(f"this machine cannot run a lab; missing: {names}", hint="sovctl lab check --install")
+        hint = "sovctl lab check --install" + (f" --tier {tier}" if tier is not Tier.CONTAINER else "")
+        raise MissingTool(f"this machine cannot run a lab; missing: {names}", hint=hint)

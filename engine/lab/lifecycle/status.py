@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..layout import Lab, LabNode
-from ..node import node
+from ..layout import Lab, LabNode, Tier
 from ..services import reachability as reach
 from ..services import services
-from . import lifecycle
+from . import lifecycle, nodes
 
 SSH_PORT = 22
 
@@ -50,15 +49,17 @@ def status_of(lab: Lab) -> LabStatus:
     """Return the current status of a lab."""
     is_whole = lifecycle.is_whole(lab)
     parts = [_node(lab, each, is_whole) for each in lab.nodes] + [
-        _service(lab, each, is_whole) for each in services.SERVICES
+        _service(lab, each, is_whole) for each in services.services_of(lab)
     ]
     return LabStatus(lab.name, lab.namespace, True, is_whole and all(part.is_well for part in parts), tuple(parts))
 
 
 def _node(lab: Lab, each: LabNode, is_whole: bool) -> ServiceStatus:
     what = "GPU node (8 GPUs, simulated)" if each.kind.has_gpus else "service node"
+    if each.tier is Tier.VM:
+        what = "virtual machine (emulated)"
     state = "off"
-    if is_whole and node.process(lab, each):
+    if is_whole and nodes.of(each).process(lab, each):
         answers = reach.answers(lab.namespace, each.address, SSH_PORT, greeting=b"SSH-2.0")
         state = "answers" if answers else "silent"
     return ServiceStatus(each.name, what, each.address, state)

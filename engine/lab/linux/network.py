@@ -1,6 +1,6 @@
 """Network of a lab: a bridge for the site, a router, and a host outside the site.
 
-    NAME         br0 10.77.0.1 ── n1 .11 · n2 .12 · s1 .21
+    NAME         br0 10.77.0.1 ── n1 .11 · n2 .12 · s1 .21 · v1 .31
                   └──────────── NAME-router .254 ── 10.88.0.1 ── NAME-cloud 10.88.0.2
 
 No namespace has a default route or a connection to the network of this machine. The nodes have a route to the outside
@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .. import layout
-from ..layout import Lab
+from ..layout import Lab, LabNode, Tier
 from .process import run
 
 Command = list[str]
@@ -29,7 +29,8 @@ def build_commands(lab: Lab) -> list[Command]:
         ["-n", inside, "addr", "add", f"{layout.CONTROLLER_ADDRESS}/{length}", "dev", "br0"],
         ["-n", inside, "link", "set", "br0", "up"],
     ]
-    ports = [(lab.machine(node), node.name, node.address) for node in lab.nodes]
+    containers = [node for node in lab.nodes if node.tier is Tier.CONTAINER]
+    ports = [(lab.machine(node), node.name, node.address) for node in containers]
     ports.append((router, "router", layout.ROUTER_INSIDE_ADDRESS))
     for namespace, port, address in ports:
         commands += _wire((inside, f"v-{port}"), (namespace, "eth0"))
@@ -47,10 +48,21 @@ def build_commands(lab: Lab) -> list[Command]:
             ["-n", namespace, "addr", "add", f"{address}/{length}", "dev", device],
             ["-n", namespace, "link", "set", device, "up"],
         ]
-    for namespace in (inside, *(lab.machine(node) for node in lab.nodes)):
+    for node in lab.nodes:
+        if node.tier is Tier.VM:
+            commands += [
+                ["-n", inside, "tuntap", "add", "dev", tap(node), "mode", "tap"],
+                ["-n", inside, "link", "set", tap(node), "master", "br0", "up"],
+            ]
+    for namespace in (inside, *(lab.machine(node) for node in containers)):
         commands.append(["-n", namespace, "route", "add", layout.OUTSIDE_NETWORK, "via", layout.ROUTER_INSIDE_ADDRESS])
     commands.append(["-n", cloud, "route", "add", layout.MANAGEMENT_NETWORK, "via", layout.ROUTER_OUTSIDE_ADDRESS])
     return commands
+
+
+def tap(node: LabNode) -> str:
+    """Return the name of the network device that connects a virtual machine to the bridge."""
+    return f"t-{node.name}"
 
 
 def _wire(left: tuple[str, str], right: tuple[str, str]) -> list[Command]:

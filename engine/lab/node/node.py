@@ -79,7 +79,7 @@ def make_disk(lab: Lab, node: LabNode) -> str:
 
 def host_key(lab: Lab, node: LabNode) -> str:
     """Return the node's public host key, without comment."""
-    return " ".join((lab.root(node) / "etc/ssh/ssh_host_ed25519_key.pub").read_text().split()[:2])
+    return " ".join(lab.host_key_file(node).read_text().split()[:2])
 
 
 def authorize(lab: Lab, node: LabNode, public_key: str) -> None:

@@ -12,7 +12,7 @@ from sovctl.support.atomic_files import write_atomic
 
 from .. import layout
 from ..hardware import infiniband_fabric as fabric
-from ..layout import Lab
+from ..layout import Lab, Tier
 from ..linux import network
 from ..linux.process import LabFailure, ProcessId, end, is_alive, record, recorded, spawn
 from . import reachability as reach
@@ -91,6 +91,15 @@ SERVICES = (
         "subnet", "subnet manager (opensm)", _controller, fabric.manager_command, "-", ready_text=fabric.SUBNET_READY
     ),
 )
+
+_WITHOUT_FABRIC = ("web", "clock", "cloud")
+
+
+def services_of(lab: Lab) -> tuple[Service, ...]:
+    """Return the services of a lab. A virtual machine has no simulated InfiniBand adapter, and needs no fabric."""
+    if lab.tier is Tier.CONTAINER:
+        return SERVICES
+    return tuple(each for each in SERVICES if each.name in _WITHOUT_FABRIC)
 
 
 def prepare(lab: Lab) -> None:

@@ -60,7 +60,7 @@ def test_the_nodes_can_reach_the_outside_so_that_only_their_firewall_keeps_them_
 
 
 def test_an_unknown_node_is_named_with_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"expected one of n1, n2, s1, s2, got 'n9'"):
+    with pytest.raises(InputError, match=r"expected one of n1, n2, s1, s2, v1, got 'n9'"):
         node_named("n9")
 
 
