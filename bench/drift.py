@@ -35,13 +35,15 @@ RESULTS = {"all": "drift.json", "apart": "drift-apart.json"}
 """File of the result, by set of kinds."""
 
 
-def run_round(site: LabSite, injected: list[Kind], known: set[str]) -> dict[str, Any]:
+def run_round(site: LabSite, planned: list[Kind], known: set[str]) -> dict[str, Any]:
     """Inject kinds, measure plan and verify, apply, restore the rest, verify and plan again.
 
     Args:
+        planned: kinds; one whose injection fails is a failure of the round, and is not scored.
         known: rows that an earlier round left.
     """
-    failures = [_on(site, kind.node, kind.inject) for kind in injected]
+    outcomes = [(kind, _on(site, kind.node, kind.inject)) for kind in planned]
+    injected, failures = [kind for kind, failure in outcomes if not failure], [failure for _, failure in outcomes]
     plan = site.plan()
     site.verify(*VERIFIED)
     verified = site.plan()

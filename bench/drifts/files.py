@@ -37,7 +37,8 @@ def kinds() -> Iterator[Kind]:
         yield Kind(f"{node}/content{path}", node, f"echo '# x' >> {path}", f"{node}/{row}")
         yield Kind(f"n2/removed{path}", "n2", f"rm {path}", f"n2/{row}")
     for path in FOLDERS:
-        yield Kind(f"n2/mode{path}", "n2", f"chmod 0777 {path}", f"n2/attributes/{path}", "mode")
+        node = "n1" if path == "/opt/sovctl" else "n2"
+        yield Kind(f"{node}/mode{path}", node, f"chmod 0777 {path}", f"{node}/attributes/{path}", "mode")
         yield Kind(f"s1/owner{path}", "s1", f"chown 1000 {path}", f"s1/attributes/{path}")
         yield Kind(f"n1/group{path}", "n1", f"chgrp 1000 {path}", f"n1/attributes/{path}")
     yield from _others()

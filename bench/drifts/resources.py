@@ -25,18 +25,21 @@ def kinds() -> Iterator[Kind]:
 
 
 def _packages() -> Iterator[Kind]:
-    yield Kind("n1/hold/nvidia-open", "n1", "apt-mark unhold nvidia-open", "n1/package/nvidia-open")
+    # A change of a package can change its dependencies, which have a row of their own.
+    of_n1, of_n2 = ("n1/package/dependencies",), ("n2/package/dependencies",)
+    yield Kind("n1/hold/nvidia-open", "n1", "apt-mark unhold nvidia-open", "n1/package/nvidia-open", also=of_n1)
     options = "--allow-downgrades --allow-change-held-packages -o DPkg::Lock::Timeout=60"
     install = f"DEBIAN_FRONTEND=noninteractive apt-get install -qq {options} {{}} >/dev/null"
     # The pin of the site would refuse another version of the driver, as dpkg does not.
     yield Kind("n2/version/persistenced", "n2", "cd /root; apt-get download -qq nvidia-persistenced=580.173.02-1 "
                "2>/dev/null; dpkg --install --force-hold --force-depends nvidia-persistenced_580.173.02-1_amd64.deb "
                ">/dev/null; rm nvidia-persistenced_*", "n2/package/nvidia-persistenced",
-               restarts=("n2/service/nvidia-persistenced",), subject="nvidia-persistenced")  # fmt: skip
+               restarts=("n2/service/nvidia-persistenced",), also=of_n2, subject="nvidia-persistenced")  # fmt: skip
     yield Kind("n2/version/dcgm", "n2", install.format("datacenter-gpu-manager-4-cuda13=1:4.6.0-1"),
-               "n2/package/datacenter-gpu-manager-4-cuda13", restarts=("n2/service/nvidia-dcgm",))  # fmt: skip
+               "n2/package/datacenter-gpu-manager-4-cuda13", also=of_n2,
+               restarts=("n2/service/nvidia-dcgm",))  # fmt: skip
     yield Kind("n2/removed/nscq", "n2", "dpkg --remove --force-all libnvidia-nscq >/dev/null 2>&1",
-               "n2/package/libnvidia-nscq")  # fmt: skip
+               "n2/package/libnvidia-nscq", also=of_n2)  # fmt: skip
     yield Kind("s1/apt source", "s1", "echo 'deb http://192.0.2.9 ./' > /etc/apt/sources.list.d/z.list",
                "s1/repository/site-mirror", "z.list")  # fmt: skip
     yield Kind(

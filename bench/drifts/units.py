@@ -65,8 +65,7 @@ def _services() -> Iterator[Kind]:
     timer = "sovctl-probe-chat.timer"
     yield Kind("n1/stopped/probe", "n1", f"systemctl stop {timer}", pool, '"probe"', subject="probe")
     yield Kind("n1/changed/probe", "n1", "echo '# x' >> /usr/local/lib/sovctl/probe", pool, "probe_sha256")
-    yield Kind("n1/mask/probe", "n1", f"systemctl stop {timer}; systemctl mask --runtime {timer}", f"n1/unit/{timer}",
-               "is_masked", also=(pool,), subject="probe")  # fmt: skip
+    yield Kind("n1/disabled/probe", "n1", f"systemctl disable {timer}", pool, "probe_at_boot")
     yield Kind("s1/disabled/nftables", "s1", "systemctl disable nftables", "s1/perimeter/firewall", "enabled")
     yield Kind("n2/unmasked/apt-daily", "n2", "systemctl unmask apt-daily.timer; systemctl start apt-daily.timer",
                "n2/service/apt-daily.timer")  # fmt: skip

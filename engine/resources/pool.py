@@ -101,7 +101,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                 "running_flags": list(planned_flags(chosen)),
                 "running_environment": _assignments(assigned),
                 "running_engine": [folder(context, node, ENGINE, facts)],
-                **({"probe": "active"} if rank.node_rank == 0 else {}),
+                **({"probe": "active", "probe_at_boot": "enabled"} if rank.node_rank == 0 else {}),
             },
             why=f"{pool.model}, {pool.gpus_per_stage} GPUs by "
             + ("data and expert parallelism" if pool.data_parallel_size > 1 else "tensor parallelism")
@@ -133,6 +133,7 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
         "launcher_sha256": facts.sha256(LAUNCHER),
         "probe_sha256": _joint_sha256(facts.sha256(path) for path in probe_files(desired.name)),
         "probe": timer.active if timer else None,
+        "probe_at_boot": timer.enabled if timer else None,
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
         "runs_what_is_written": started_after(facts, unit, loaded),

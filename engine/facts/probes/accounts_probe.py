@@ -9,6 +9,7 @@ import json
 import os
 import sys
 
+IS_SIMULATED = os.path.exists("/etc/sovctl-simulated")  # the key of `sovctl lab shell` has the comment "shell@..."
 ROOT = sys.argv[2] if len(sys.argv) > 2 else ""
 FIRST_ACCOUNT, NOBODY = 1000, 65534  # Debian Policy, 9.2.2; login.defs(5), UID_MIN
 PRIVILEGED = ("root", "sudo", "wheel", "admin", "shadow", "disk", "docker", "lxd")  # a member can become root
@@ -55,6 +56,8 @@ def keys_of(path):
     """Return "type key" of each line; a line can begin with options (sshd(8))."""
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
+    if IS_SIMULATED:
+        lines = [line for line in lines if not line[-1].startswith("shell@")]
     places = [next((place for place, word in enumerate(line) if word.startswith("AAAA")), 0) for line in lines]
     return [" ".join(line[max(0, place - 1) : place + 1]) for line, place in zip(lines, places)]  # noqa: B905 - Python 3.9
 

@@ -73,6 +73,7 @@ GENERATED = re.compile(
     | /run/systemd/transient/(session|run-r).*scope
     """
 )
+SESSION_UNITS = ("ssh.service", "sshd.service")  # units in whose group sessions are without pam_systemd
 NOT_INSTALLED = re.compile(r"/usr/share/(doc|man|locale|info|lintian|bug|help)/.*|/var/.*")
 KINDS = (
     (re.compile(r"/etc/ld\.so\.preload"), "preload"),
@@ -194,12 +195,19 @@ def unit_of(pid):
         return ""
 
 
+def is_of_unit(pid, units):
+    """Return whether a process may listen for a unit. Processes of ssh sessions can be in the group of the server."""
+    unit = unit_of(pid)
+    if unit in SESSION_UNITS:
+        return run("systemctl", "show", "--property=MainPID", "--value", unit).strip() == pid
+    return unit in units
+
+
 def listeners(units):
     for line in run("ss", "-H", "-l", "-t", "-u", "-n", "-p").splitlines():
         words = line.split()
         pids = re.findall(r'\("([^"]*)",pid=(\d+)', line)
-        found = {unit_of(pid) for _, pid in pids}
-        if found & set(units) or (pids and all(name.startswith("systemd") for name, _ in pids)):
+        if any(is_of_unit(pid, units) or name.startswith("systemd") for name, pid in pids):
             continue
         # The port of an ephemeral UDP socket changes; a process has one row for these.
         process = pids[0][0] if pids else "kernel"
