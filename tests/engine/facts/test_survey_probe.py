@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -189,3 +190,13 @@ def test_a_node_without_a_database_of_packages_is_an_error_and_no_empty_answer(t
     command = [sys.executable, str(PROGRAM), '{"known": [], "units": [], "programs": []}', str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stderr.strip()) == (1, "no database of packages")
+
+
+@pytest.mark.skipif(shutil.which("ss") is None, reason="iproute2 is not installed")
+def test_a_listener_of_no_known_unit_is_reported_with_its_process() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        request = json.dumps({"known": [], "units": ["chrony.service"], "programs": []})
+        done = subprocess.run([sys.executable, str(PROGRAM), request], capture_output=True, check=True, timeout=300)
+        found = {(kind, name): detail for kind, name, detail in json.loads(done.stdout)}
+    assert found["listener", f"tcp {address}"].startswith("process ")
