@@ -17,9 +17,10 @@ def read_bounded(path: Path, limit_bytes: int) -> bytes:
         InputError: it is not a regular file, or is larger than `limit_bytes`.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe without a writer does not block
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise InputError("not a regular file", where=str(path), hint="remove it, then repeat the command")
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise InputError("not a regular file", where=str(path), hint="remove it, then repeat the command")
         content = file.read(limit_bytes + 1)
     if len(content) > limit_bytes:
         raise InputError(f"expected at most {limit_bytes >> 20} MiB, got a larger file", where=str(path))

@@ -6,6 +6,7 @@ field, such as `node n1: commands.holds.stdout`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -97,5 +98,5 @@ def _kind(value: Any) -> str:
     """Describe a value without its content, which can be large."""
     names = {type(None): "nothing", bool: "true or false", str: "another text", list: "a list", dict: "an object"}
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return "a number out of range" if isinstance(value, int) else "a fraction"
+        return "a fraction" if isinstance(value, float) and math.isfinite(value) else "a number out of range"
     return names.get(type(value), "another type")

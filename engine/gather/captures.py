@@ -43,7 +43,11 @@ def load(folder: Path, names: list[str]) -> dict[str, Capture]:
                 where=str(path),
                 hint="sovctl plan without --facts",
             ) from None
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise InputError(f"not a capture of node {name!r}", where=str(path)) from None
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            # The only ValueError of Python with this word is that of an integer with more than 4,300 digits.
+            reason = ": a number has more than 4,300 digits" if "digits" in str(error) else ""
+            raise InputError(
+                f"not a capture of node {name!r}{reason}", where=str(path), hint="sovctl plan without --facts"
+            ) from None
         captures[name] = capture
     return captures

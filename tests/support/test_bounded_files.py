@@ -25,5 +25,6 @@ def test_devices_pipes_and_folders_are_refused(tmp_path: Path) -> None:
     (tmp_path / "zero").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "pipe")
     for name in ("zero", "pipe", "."):
-        with pytest.raises((InputError, IsADirectoryError)):
+        with pytest.raises(InputError, match="not a regular file") as caught:
             read_bounded(tmp_path / name, 1 << 20)
+        assert caught.value.where == str(tmp_path / name)
