@@ -10,6 +10,7 @@ import typer
 from sovctl.support.errors import ExitCode
 
 from .. import output
+from ..observing import DEFAULT, Limit, SiteFile, State, observe, scope_of
 
 EPILOG = """Examples: sovctl drift site.yaml  ·  sovctl drift --limit n1 --jsonl  ·  sovctl drift --append drift.log"""
 
@@ -20,28 +21,22 @@ def register(app: typer.Typer) -> None:
 
 
 def drift(
-    site: Path = typer.Argument(Path("site.yaml"), help="Path of site.yaml."),
-    state: Path | None = typer.Option(None, "--state", help="State folder; default: .sovctl next to SITE."),
-    limit: list[str] = typer.Option(
-        [], "--limit", help="Observe only these nodes: names or patterns such as 'dgx-*'; repeatable."
-    ),
+    site: SiteFile = DEFAULT,
+    state: State = None,
+    limit: Limit = None,
     jsonl: bool = typer.Option(False, "--jsonl", help="Print each difference, and a summary, as one JSON line."),
     append: Path | None = typer.Option(None, "--append", help="Also append these lines to a file."),
 ) -> int:
     """Compare every node with site.yaml. Exits with 2 if a node differs, with 4 if a node does not answer."""
     from sovctl.engine.plan.drift import append_lines, lines
-    from sovctl.engine.plan.scope import chosen
     from sovctl.engine.site.site import Site
 
     from ..views.plan import show_plan
 
     opened = Site.open(site, state=state, touches_nodes=True)
     context = opened.context()
-    scope = chosen(context, limit=limit, targets=[], kinds=[])
-    facts, unknown = opened.observe_reachable(
-        context, scope.nodes or None, report=lambda text: output.progress(f"observed {text}")
-    )
-    output.progress_done()
+    scope = scope_of(context, limit)
+    facts, unknown = observe(opened, context, scope)
     plan = opened.plan(context, facts, scope=scope, unknown=unknown)
     found = lines(plan, now=datetime.now(UTC))
     if append is not None:

@@ -9,6 +9,7 @@ import typer
 from sovctl.support.errors import ExitCode
 
 from .. import output
+from ..observing import DEFAULT, Limit, SiteFile, State, observe, scope_of
 
 EPILOG = """Examples: sovctl facts site.yaml  ·  sovctl facts --limit n1 --json  ·  sovctl facts --from .sovctl/facts"""
 
@@ -19,31 +20,25 @@ def register(app: typer.Typer) -> None:
 
 
 def facts(
-    site: Path = typer.Argument(Path("site.yaml"), help="Path of site.yaml."),
-    state: Path | None = typer.Option(None, "--state", help="State folder; default: .sovctl next to SITE."),
-    limit: list[str] = typer.Option(
-        [], "--limit", help="Observe only these nodes: names or patterns such as 'dgx-*'; repeatable."
-    ),
+    site: SiteFile = DEFAULT,
+    state: State = None,
+    limit: Limit = None,
     recorded: Path | None = typer.Option(None, "--from", help="Read captures in this folder instead of the nodes."),
     as_json: bool = typer.Option(False, "--json", help="Print all facts as one JSON document."),
 ) -> int:
     """Observe every node and print its facts; the captures are saved in the state folder."""
-    from sovctl.engine.plan.scope import chosen
     from sovctl.engine.site.site import Site
 
     from ..views.facts import as_document, show_facts
 
     opened = Site.open(site, state=state, touches_nodes=recorded is None)
     context = opened.context()
-    scope = chosen(context, limit=limit, targets=[], kinds=[])
+    scope = scope_of(context, limit)
     unknown: dict[str, str] = {}
     if recorded is not None:
         found = {name: each for name, each in opened.recorded(recorded).items() if scope.has_node(name)}
     else:
-        found, unknown = opened.observe_reachable(
-            context, scope.nodes or None, report=lambda text: output.progress(f"observed {text}")
-        )
-        output.progress_done()
+        found, unknown = observe(opened, context, scope)
     if as_json:
         output.document({"nodes": as_document(found), "unknown": unknown})
     else:

@@ -10,6 +10,7 @@ import typer
 from sovctl.support.errors import ExitCode, InputError
 
 from .. import output
+from ..observing import observe
 
 EPILOG = """Examples: sovctl plan site.yaml  ·  sovctl plan --node n1 --details  ·  sovctl plan --json
   ·  sovctl plan examples/bank-hybrid/site.yaml --facts examples/bank-hybrid/facts"""
@@ -67,10 +68,7 @@ def plan(
         covered = {name: each for name, each in recorded.items() if scope.has_node(name)}
         made = opened.plan(context, covered, scope=scope)
     else:
-        observed, unknown = opened.observe_reachable(
-            context, scope.nodes or None, report=lambda text: output.progress(f"observed {text}")
-        )
-        output.progress_done()
+        observed, unknown = observe(opened, context, scope)
         made = opened.plan(context, observed, scope=scope, unknown=unknown)
         if not no_save:
             file.write(made, opened.state.plan_file, opened.plan_key())

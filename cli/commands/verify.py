@@ -69,11 +69,10 @@ def verify(
 
 
 def _show(found: RunResult, stored: list[StoredEvidence]) -> None:
+    from ..views.verify import show_verdicts
+
     rows = zip(found.targets, found.results, strict=True)
-    output.table(
-        ("VERDICT", "TARGET", "CHECK", "REASON"),
-        [(result.verdict.value, target.name, target.check.id, result.reason) for target, result in rows],
-    )
+    show_verdicts((result.verdict, target.name, target.check.id, result.reason) for target, result in rows)
     simulated = sum(bool(result.simulated) for result in found.results)
     output.line()
     output.line(" · ".join(f"{count} {verdict}" for verdict, count in _counts(found).items()))

@@ -61,19 +61,19 @@ def _joined(word: str, parts: Iterator[str]) -> str:
 
 def _shown(parts: list[str]) -> str:
     more = len(parts) - SHOWN
-    return ", ".join(parts[:SHOWN]) + (f" +{more}" if more > 0 else "")
+    return ", ".join(parts[:SHOWN]) + (f" +{more} more" if more > 0 else "")
 
 
 def _new(state: Any) -> Iterator[str]:
-    """Yield the values of a new or removed resource, without digests."""
+    """Yield the telling values of a new or removed resource: versions, states of units, and numbers of items."""
     for key, value in state.items():
         if isinstance(value, list):
             if value:
-                yield f"{len(value)} {_words(key)}"
+                yield f"{len(value)} {_words(key) if len(value) > 1 else _words(key).removesuffix('s')}"
         elif isinstance(value, bool) and key in SHORT:
             yield SHORT[key][value]
-        elif not _is_digest(value):
-            yield value_text(value) if key in BARE else f"{key}={value_text(value)}"
+        elif key in BARE and not str(value).startswith("("):  # a placeholder such as `(created by apply)`
+            yield value_text(value)
 
 
 def _changed(key: str, old: Any, new: Any) -> Iterator[str]:
@@ -88,8 +88,8 @@ def _changed(key: str, old: Any, new: Any) -> Iterator[str]:
         counts = ((len([item for item in new if item not in was]), "+"), (len([i for i in was if i not in new]), "-"))
         texts = [f"{sign}{count}" for count, sign in counts if count]
         yield f"{'/'.join(texts)} {_words(key)}" if texts else f"order of {_words(key)}"
-    elif _is_digest(new) or _is_digest(old):
-        yield f"{_words(key.removesuffix('_sha256'))} {'changes' if _is_digest(old) else 'is absent'}"
+    elif _is_digest(new) or _is_digest(old) or key.endswith("_sha256"):
+        yield f"{_words(key.removesuffix('_sha256'))} {'is absent' if old is None else 'changes'}"
     elif key in SHORT and isinstance(new, bool) and isinstance(old, bool):
         yield f"{SHORT[key][old]} -> {SHORT[key][new]}"
     elif key in SHORT and isinstance(old, str):

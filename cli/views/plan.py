@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from collections import Counter
 from collections.abc import Sequence
 
@@ -15,15 +13,11 @@ from sovctl.engine.resources.resource import Change, Risk, Verb
 
 from .. import output
 from .changes import details as detail_lines
-from .changes import phrase
 from .node_names import fold
+from .rows import lines_of, merged, row_of, stem
 from .waves import route, show_waves
 
 MARKS = {"create": ("+", "green"), "update": ("~", "yellow"), "delete": ("-", "red")}
-WIDEST = 36
-"""Maximum width of the name of a resource, in characters."""
-INDENT, GAP = 4, "  "
-"""Characters before the first column (two spaces, the mark, one space), and text between two columns."""
 
 
 def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> None:
@@ -36,6 +30,9 @@ def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> 
     if plan.simulated:
         output.line(output.style("simulated hardware: this is the plan of a lab", "yellow"))
     _show_unknown(plan)
+    for refusal in plan.refusals:
+        output.line(output.style(f"cannot be applied: {refusal.node}: {refusal.message}", "red"))
+        output.line(f"  hint: {refusal.hint}")
     by_node: dict[str, list[Change]] = {}
     for change in plan.changes:
         by_node.setdefault(change.node, []).append(change)
@@ -49,9 +46,6 @@ def show_plan(plan: Plan, *, only: str | None = None, details: bool = False) -> 
         if is_removed:
             _show_left(details=details)
     show_waves(plan.waves)
-    for refusal in plan.refusals:
-        output.line(output.style(f"cannot be applied: {refusal.node}: {refusal.message}", "red"))
-        output.line(f"  hint: {refusal.hint}")
     _show_unmanaged([each for each in plan.unmanaged if only in (None, each.node)])
     output.line(summary(plan))
 
@@ -78,7 +72,7 @@ def like_nodes(by_node: dict[str, list[Change]]) -> list[list[str]]:
     """Return groups of nodes with the same changes, apart from their values, in the order of their first nodes."""
     groups: dict[tuple[object, ...], list[str]] = {}
     for name, changes in by_node.items():
-        signature = tuple((each.kind, _stem(each), each.verb, each.risk, each.why, _keys(each)) for each in changes)
+        signature = tuple((each.kind, stem(each), each.verb, each.risk, each.why, _keys(each)) for each in changes)
         groups.setdefault(signature, []).append(name)
     return list(groups.values())
 
@@ -119,41 +113,12 @@ def _covered(plan: Plan) -> str:
 
 def _show(rows: Sequence[Sequence[Change]], *, details: bool) -> None:
     """Print rows of like changes, one for each resource; the changes of a row are those of its nodes."""
-    cells = [_cells(changes) for changes in rows]
-    widths = _widths(cells)
-    for changes, row in zip(rows, cells, strict=True):
-        mark, colour = MARKS[changes[0].verb.value]
-        columns = [_cut(text, width).ljust(width) for text, width in zip(row, widths, strict=True)]
-        output.line(f"  {output.style(mark, colour)} {GAP.join(columns)}".rstrip())
-        for text, style in detail_lines(changes[0]) if details else ():
+    found = [row_of(changes) for changes in rows]
+    shown = found if details else list(merged(found))
+    for row, (first, *others) in zip(shown, lines_of(shown), strict=True):
+        mark, colour = MARKS[row.changes[0].verb.value]
+        output.line(f"  {output.style(mark, colour)} {first}".rstrip())
+        for text in others:
+            output.line(f"    {text}")
+        for text, style in detail_lines(row.changes[0]) if details else ():
             output.line(f"      {output.style(text, style) if style else text}")
-
-
-def _cells(changes: Sequence[Change]) -> tuple[str, str, str]:
-    """Return resource, change, and risk with reason, of one row."""
-    first, phrases = changes[0], list(dict.fromkeys(phrase(change) for change in changes))
-    is_same = len({change.name for change in changes}) == 1
-    name = first.name if is_same else f"{_stem(first)} ({len({change.name for change in changes})} replicas)"
-    shown = phrases[0] if len(phrases) == 1 else f"{phrases[0]} (differs by node)"
-    return f"{first.kind} {name}", shown, first.why if first.risk is Risk.NONE else f"{first.risk.value}; {first.why}"
-
-
-def _stem(change: Change) -> str:
-    """Return the name of a resource; for a replica of a pool, the name of the pool."""
-    return change.name.partition(".")[0] if change.kind == "pool" else change.name
-
-
-def _widths(cells: Sequence[Sequence[str]]) -> list[int]:
-    """Return the width of each column. On a terminal, the last two share the columns that resources leave."""
-    resource, change, reason = (max(map(len, column)) for column in zip(*cells, strict=True))
-    if not sys.stdout.isatty():
-        return [min(WIDEST, resource), min(WIDEST, change), reason]
-    columns = shutil.get_terminal_size().columns
-    resource = max(1, min(WIDEST, resource, columns // 3))
-    left = columns - INDENT - resource - 2 * len(GAP)
-    change = max(1, min(change, left - min(reason, left // 2)))
-    return [resource, change, max(1, left - change)]
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width or not sys.stdout.isatty() else text[: width - 1] + "…"
