@@ -2,6 +2,7 @@
 
     make bench-rolling                          builds or reuses the lab `rolling`, writes build/bench/rolling.json
     python -m bench.rolling --change gateway    one of driver, engine, gateway; default: all three in one plan
+    python -m bench.rolling --rollback          then also `sovctl apply --rollback`, to the lock of the driver before it
 
 The client is a load balancer with health checks: it asks ready gateways in turn, and another one if a connection is
 refused. A request that a gateway accepted must not fail. Meanwhile the health of both pool servers is sampled once a
@@ -22,6 +23,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from sovctl.engine.lab.node.shell import ssh_command
 from sovctl.support.atomic_files import write_atomic
 
 NAME = "rolling"
+RESULT = Path("build/bench/rolling.json")
 GATEWAYS = ("10.77.0.21", "10.77.0.22")
 POOLS = ("10.77.0.11", "10.77.0.12")
 PORT = 8443
@@ -174,8 +177,22 @@ def change_site(file: Path, names: list[str]) -> None:
     write_atomic(file, text)
 
 
-def measure(lab: Lab, folder: Path, names: list[str]) -> dict[str, Any]:
-    """Apply a change while the client asks; return the figures."""
+def change(site: Path, names: list[str]) -> int:
+    """Change site.yaml, plan and apply; return the exit code."""
+    change_site(site, names)
+    _sovctl("plan", str(site))
+    return _sovctl("apply", str(site), "--yes", may_fail=True)
+
+
+def roll_back(site: Path, names: list[str]) -> int:
+    """Roll back to the site.yaml before a change, and restore that file; return the exit code."""
+    code = _sovctl("apply", str(site), "--rollback", "--yes", may_fail=True)
+    change_site(site, names)
+    return code
+
+
+def measure(lab: Lab, folder: Path, names: list[str], step: Callable[[Path, list[str]], int]) -> dict[str, Any]:
+    """Run a step while the client asks; return the figures."""
     site = folder / "site.yaml"
     ca_file = folder / ".sovctl" / "pki" / "ca.pem"
     inside = network.inside(lab.namespace)
@@ -197,9 +214,7 @@ def measure(lab: Lab, folder: Path, names: list[str]) -> dict[str, Any]:
     reading.start()
     started = time.monotonic()
     try:
-        change_site(site, names)
-        _sovctl("plan", str(site))
-        applied = _sovctl("apply", str(site), "--yes", may_fail=True)
+        applied = step(site, names)
         seconds = time.monotonic() - started
         time.sleep(5)  # requests after the change count too
     finally:
@@ -207,7 +222,7 @@ def measure(lab: Lab, folder: Path, names: list[str]) -> dict[str, Any]:
         out, _ = client.communicate("", timeout=180)
         reading.join(30)
     return {
-        "simulated": True,
+        "step": step.__name__,
         "changes": names,
         "apply_exit_code": applied,
         "seconds": round(seconds, 1),
@@ -236,6 +251,7 @@ def main() -> int:
     """Run the bench; return 1 with --check if a promise is broken."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--change", action="append", choices=list(CHANGES), help="default: all")
+    parser.add_argument("--rollback", action="store_true", help="also roll the change back")
     parser.add_argument("--name", default=NAME, help="name of the lab")
     parser.add_argument("--directory", type=Path, default=Path("build/rolling-site"))
     parser.add_argument("--check", action="store_true")
@@ -251,18 +267,26 @@ def main() -> int:
     _sovctl("lab", "up", "--preset", "ha", "--name", lab.name, "--directory", str(folder))
     _sovctl("plan", str(folder / "site.yaml"))
     _sovctl("apply", str(folder / "site.yaml"), "--yes")
-    found = measure(lab, folder, options.change or list(CHANGES))
-    broken = problems_of(found)
-    print(
-        f"simulated hardware: changed {', '.join(found['changes'])} in {found['seconds']} s; requests: "
+    steps, broken = [], []
+    for step in (change, roll_back) if options.rollback else (change,):
+        found = measure(lab, folder, options.change or list(CHANGES), step)
+        found["problems"] = problems_of(found)
+        broken += found["problems"]
+        steps.append(found)
+        print(_summary(found), flush=True)
+        write_atomic(RESULT, json.dumps({"simulated": True, "steps": steps}, indent=1) + "\n")
+    for problem in broken:
+        print(f"missed: {problem}", file=sys.stderr)
+    return 1 if broken and options.check else 0
+
+
+def _summary(found: dict[str, Any]) -> str:
+    return (
+        f"simulated hardware: {found['step']} of {', '.join(found['changes'])} in {found['seconds']} s; requests: "
         + ", ".join(f"{count} {name}" for name, count in found["results"].items())
         + f"; slowest {found['slowest_s']} s; least serving: {found['least_serving_pool_servers']} of 2 pool servers, "
         f"{found['least_ready_gateways']} of 2 gateways"
     )
-    write_atomic(Path("build/bench/rolling.json"), json.dumps({**found, "problems": broken}, indent=1) + "\n")
-    for problem in broken:
-        print(f"missed: {problem}", file=sys.stderr)
-    return 1 if broken and options.check else 0
 
 
 def _sovctl(*arguments: str, may_fail: bool = False) -> int:
