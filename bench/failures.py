@@ -37,7 +37,7 @@ def run_trial(site: FailingSite, trial: Trial) -> dict[str, Any]:
         ended_s = time.monotonic() - started
         code, output = command.process.returncode, command.output
         problems += judge(trial, code, output)
-        problems += [f"10 s after the end: {each}" for each in site.left_behind(command)]
+        problems += [f"10 s after the end: {each}" for each in site.left_behind(command, cut_off=trial.cut_off)]
     if trial.finish is None:
         if site.changes():
             site.apply()
@@ -47,7 +47,7 @@ def run_trial(site: FailingSite, trial: Trial) -> dict[str, Any]:
             problems.append(f"apply {' '.join(trial.finish)} ended with {finished}: {done.output.strip()[-300:]}")
     if trial.finish == ("--rollback", "--resume"):
         trial.change(site)  # site.yaml as the nodes are now
-    problems += site.problems_at_rest()
+    problems += [f"after the end: {each}" for each in site.locks()] + site.problems_at_rest()
     return {
         "name": trial.name,
         "exit_code": code,

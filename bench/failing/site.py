@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -142,16 +142,21 @@ class FailingSite(LabSite):
         """Plan, and return the ids of the changes."""
         return [f"{each['node']}/{each['kind']}/{each['name']}" for each in self.plan()["changes"]]
 
-    def left_behind(self, command: Command) -> list[str]:
-        """Return processes and locks that exist `LIMIT_S` after the end of a command."""
+    def left_behind(self, command: Command, *, cut_off: Collection[str] = ()) -> list[str]:
+        """Return processes and locks that exist `LIMIT_S` after the end of a command.
+
+        Args:
+            cut_off: nodes whose locks do not count.
+        """
         until = command.ended_at + LIMIT_S
-        while (left := [*processes(command.mark), *self.locks()]) and time.monotonic() < until:
+        while (left := [*processes(command.mark), *self.locks(cut_off)]) and time.monotonic() < until:
             time.sleep(_POLL_S)
         return left
 
-    def locks(self) -> list[str]:
-        """Return the held locks of the controller and of running nodes."""
-        held = [f"lock on {node.name}" for node in self.lab.nodes if self.is_node_locked(node.name)]
+    def locks(self, cut_off: Collection[str] = ()) -> list[str]:
+        """Return the held locks of the controller and of running nodes, except those that are cut off."""
+        names = [node.name for node in self.lab.nodes if node.name not in cut_off]
+        held = [f"lock on {name}" for name in names if self.is_node_locked(name)]
         with (self.state / "lock").open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -48,6 +48,8 @@ class Trial:
     codes: frozenset[int]
     says: tuple[str, ...]
     finish: tuple[str, ...] | None = ("--resume",)
+    cut_off: frozenset[str] = frozenset()
+    """Nodes without a connection, whose lock therefore stays until the next run of the controller."""
 
 
 def begun_on(node: str) -> Callable[[Events], bool]:
@@ -295,7 +297,9 @@ def _missing_package(site: FailingSite) -> None:
 
 TRIALS = (
     Trial("node-death", _clock, node_death, frozenset({1}), ("n2", "does not answer", "--resume")),
-    Trial("ssh-loss", _clock, ssh_loss, frozenset({1}), ("n2", "does not answer", "--resume")),
+    Trial(
+        "ssh-loss", _clock, ssh_loss, frozenset({1}), ("n2", "does not answer", "--resume"), cut_off=frozenset({"n2"})
+    ),
     Trial("full-disk-node", _clock, full_disk_of_node, frozenset({1}), ("n2", "No space left", "--resume")),
     Trial("full-disk-controller", _clock, full_disk_of_controller, frozenset({1}), ("no space left", "--resume")),
     Trial("repository-gone", _missing_package, repository_gone, frozenset({1}), ("n1", "package", "--resume")),
