@@ -78,9 +78,11 @@ def main() -> int:
         return 0
     site = FailingSite(options.name, options.directory.resolve() / "site.yaml")
     site.sovctl("lab", "up", "--preset", "ha", "--name", site.name, "--directory", str(site.file.parent))
+    before = site.problems_of_ledger()
     if site.changes():
         site.apply()
-    if before := site.problems_at_rest():
+        before += site.problems_at_rest()
+    if before:
         raise SystemExit(f"the site is not as planned before the first trial: {before}")
     results: list[dict[str, Any]] = []
     for name in options.only or list(by_name()):
