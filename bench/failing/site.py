@@ -172,7 +172,7 @@ class FailingSite(LabSite):
         return False
 
     def problems_at_rest(self) -> list[str]:
-        """Plan, verify the ledger, and return what is not in order."""
+        """Plan, verify the ledger, and return the problems."""
         left = self.changes()
         found = [f"{len(left)} changes in the plan: {', '.join(left[:3])}"] if left else []
         return found + self.problems_of_ledger()
