@@ -154,7 +154,7 @@ class FailingSite(LabSite):
         return left
 
     def locks(self, cut_off: Collection[str] = ()) -> list[str]:
-        """Return the held locks of the controller and of running nodes, except those that are cut off."""
+        """Return the held locks of the controller, and of running nodes with a connection."""
         names = [node.name for node in self.lab.nodes if node.name not in cut_off]
         held = [f"lock on {name}" for name in names if self.is_node_locked(name)]
         with (self.state / "lock").open("a+") as file:
