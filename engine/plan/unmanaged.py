@@ -19,6 +19,7 @@ from ..facts.survey import Thing, parse_survey
 from ..facts.unreadable import Unreadable
 from ..resources.attributes import expected
 from ..resources.context import Context
+from ..resources.host import kernel
 from ..resources.resource import Change
 from ..resources.resource_type import Query
 from ..resources.services.unit import full_name
@@ -28,6 +29,7 @@ from ..spec.service_accounts import ENGINE_USER, GATEWAY_USER
 PROGRAM = package_folder("engine/facts/probes") / "survey_probe.py"
 ACCOUNTS_PROGRAM = package_folder("engine/facts/probes") / "accounts_probe.py"
 QUERY, ACCOUNTS_QUERY = "unmanaged", "unmanaged-accounts"
+BOOT_OPTION = "boot option"
 LISTENING_UNITS = ("ssh.service", "sshd.service", "chrony.service", "systemd-resolved.service")
 """Units of every node that may listen, in addition to those that sovctl manages."""
 PROGRAMS = (
@@ -45,8 +47,8 @@ class Unmanaged:
     """One unmanaged thing.
 
     Args:
-        kind: `file`, `program`, `unit`, `cron`, `listener`, `user`, `preload`, `access`, `package source` or
-            `changed package file`.
+        kind: `file`, `program`, `unit`, `cron`, `listener`, `user`, `preload`, `access`, `package source`,
+            `changed package file` or `boot option`.
         name: path, address or user name.
         detail: reason for the reader.
     """
@@ -108,10 +110,16 @@ def unmanaged_on(context: Context, facts: NodeFacts, changes: Iterable[Change]) 
         for key in ("files", "other_files")
         for path in (change.before or {}).get(key, ())
     }
-    for kind, name, detail in _things(facts):
+    for kind, name, detail in [*_things(facts), *_boot_options(context, facts)]:
         is_allowed = any(fnmatchcase(name, pattern) for pattern in context.spec.unmanaged_allowed)
         if not is_allowed and name not in planned and not _is_planned_source(name):
             yield Unmanaged(facts.node, kind, name, detail)
+
+
+def _boot_options(context: Context, facts: NodeFacts) -> Iterator[Thing]:
+    if not facts.is_container:  # it has the command line of its host
+        planned = kernel.boot_options(context, context.spec.node(facts.node))
+        yield from (Thing(BOOT_OPTION, *each) for each in kernel.other_boot_options(facts, planned))
 
 
 def _things(facts: NodeFacts) -> Iterator[Thing]:

@@ -2,19 +2,25 @@
 
 - The configuration and the running kernel are observed. A difference of the running kernel needs a reboot.
 - GRUB adds the options to every boot entry (Debian, Ubuntu). The entries of grub.cfg are compared too.
+- Other files of modprobe.d that block or change the modules at the next start are differences. apply does not change
+  them, and fails with their lines.
+- Other boot options are reported as unmanaged, if they weaken the kernel or differ between the entries and the running
+  kernel (`other_boot_options`).
 - A container runs the kernel of its host, and has no such resources.
 - On DGX OS the options and modules are only compared, because NVIDIA's packages set them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TypeVar
 
 from sovctl.support.canonical_json import sha256_hex
 
 from ...catalog.host_settings import HostSetting, SetBy, host_settings
 from ...facts.host.boot import command_line, driver_parameters, grub_command_lines, lacking, loaded_modules
+from ...facts.host.modprobe import READ as MODPROBE_READ
+from ...facts.host.modprobe import conflicts
 from ...facts.node import NodeFacts
 from ...facts.unreadable import Unreadable
 from ...spec import Node
@@ -57,9 +63,11 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                    {"options": options})  # fmt: skip
     load, blocked = _values(context, node, SetBy.MODULE), _values(context, node, SetBy.BLOCKED_MODULE)
     parameters = {key: str(value) for key, value in sorted(context.spec.host.driver_parameters.items())}
+    conflicting = _conflicts(facts, load=load, blocked=blocked, parameters=parameters)
     modules: dict[str, object] = {
         "loaded": load,
         "blocked": blocked,
+        "conflicts_at_boot": [],
         **{f"running {key}": value for key, value in parameters.items()},
     }
     if not is_asserted:
@@ -67,11 +75,12 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
         modules["load_sha256"] = sha256_hex(render("kernel", "modules-load.conf.j2", load=load))
         modules["options_sha256"] = sha256_hex(text)
     yield _desired("modules", modules, f"kernel modules of {context.group(node).platform}, {why}", is_asserted,
-                   {"load": load, "blocked": blocked, "parameters": parameters})  # fmt: skip
+                   {"load": load, "blocked": blocked, "parameters": parameters,
+                    "conflicts_at_boot": conflicting})  # fmt: skip
 
 
 def _desired(name: str, state: State, why: str, is_asserted: bool, variables: dict[str, object]) -> Desired:
-    empty: dict[str, object] = {"options": [], "load": [], "blocked": [], "parameters": {}}
+    empty: dict[str, object] = {"options": [], "load": [], "blocked": [], "parameters": {}, "conflicts_at_boot": []}
     return Desired(
         kind="kernel",
         name=name,
@@ -81,6 +90,16 @@ def _desired(name: str, state: State, why: str, is_asserted: bool, variables: di
         risk=Risk.NONE,
         minutes=0.3,
     )
+
+
+def _conflicts(
+    facts: NodeFacts | None, *, load: list[str], blocked: list[str], parameters: dict[str, str]
+) -> list[str]:
+    """Return the lines of other files of modprobe.d that change these modules at the next start."""
+    if facts is None:
+        return []
+    text = render("kernel", "modprobe.conf.j2", blocked=blocked, parameters=parameters)
+    return conflicts({**facts.texts, OPTIONS_FILE: text}, OPTIONS_FILE, parameters=parameters, load=["nvidia", *load])
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State:
@@ -107,12 +126,64 @@ def _boot(facts: NodeFacts, desired: Desired) -> State:
     }
 
 
+WEAKENING = {
+    "init": "replaces the init program",
+    "rd.break": "opens a root shell during the start",
+    "systemd.debug_shell": "opens a root shell without a password",
+    "systemd.debug-shell": "opens a root shell without a password",
+    "mitigations": "disables mitigations of CPU vulnerabilities",
+    "nokaslr": "disables address randomization of the kernel",
+    "audit": "disables the audit log",
+    "apparmor": "disables AppArmor",
+    "selinux": "disables SELinux",
+    "lockdown": "changes the kernel lockdown",
+    "module.sig_enforce": "changes the verification of module signatures",
+    "module_blacklist": "blocks kernel modules",
+    "modprobe.blacklist": "blocks kernel modules",
+}
+"""Boot options that weaken a node. Sources: kernel-parameters(7), kernel-command-line(7) of systemd 255, 2026-11."""
+_HARMLESS = frozenset({"audit=1", "apparmor=1", "selinux=1", "module.sig_enforce=1", "module.sig_enforce",
+                       "lockdown=integrity", "lockdown=confidentiality", "mitigations=auto", "mitigations=auto,nosmt"}
+                      )  # fmt: skip
+_OF_EACH_BOOT = ("BOOT_IMAGE=", "initrd=")
+
+
+def other_boot_options(facts: NodeFacts, planned: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield unplanned boot options with the reason why a reader must know them.
+
+    Args:
+        planned: boot options of sovctl.
+    """
+    entries = _parsed(grub_command_lines, facts.texts.get(GRUB)) or ()
+    running = _parsed(command_line, facts.texts.get(COMMAND_LINE)) or ()
+    names = {each.partition("=")[0] for each in planned}
+    # The first word is the kernel. GRUB replaces variables, such as $vt_handoff of Ubuntu, at the start.
+    at_boot = dict.fromkeys(option for entry in entries for option in entry[1:] if "$" not in option)
+    is_complete = not any("$" in option for entry in entries for option in entry[1:])
+    for option in dict.fromkeys([*at_boot, *running]):
+        name = option.partition("=")[0]
+        if name in names or option.startswith(_OF_EACH_BOOT):
+            continue
+        if name in WEAKENING and option not in _HARMLESS:
+            yield option, WEAKENING[name]
+        elif entries and running and option not in running:
+            yield option, f"in {GRUB}, not in the running kernel: it takes effect at the next start"
+        elif entries and is_complete and option not in at_boot:
+            yield option, f"in the running kernel, not in {GRUB}: the next start omits it"
+
+
+def boot_options(context: Context, node: Node) -> list[str]:
+    """Return the boot options that sovctl plans for a node."""
+    return _values(context, node, SetBy.BOOT_OPTION) if context.platform(node).has_gpus else []
+
+
 def _modules(facts: NodeFacts, desired: Desired) -> State:
     loaded = _parsed(loaded_modules, facts.texts.get(MODULES))
     parameters = _parsed(driver_parameters, facts.texts.get(PARAMETERS)) or {}
     return {
         "load_sha256": facts.sha256(LOAD_FILE),
         "options_sha256": facts.sha256(OPTIONS_FILE),
+        "conflicts_at_boot": desired.variables["conflicts_at_boot"],
         "loaded": [each for each in desired.variables["load"] if loaded and each in loaded],
         "blocked": [each for each in desired.variables["blocked"] if loaded is not None and each not in loaded],
         **{f"running {key}": parameters.get(key.removeprefix("NVreg_")) for key in desired.variables["parameters"]},
@@ -122,7 +193,9 @@ def _modules(facts: NodeFacts, desired: Desired) -> State:
 def _query(context: Context, node: Node) -> Query:
     if not context.platform(node).has_gpus:
         return Query()
-    return Query(hash=(BOOT_FILE, LOAD_FILE, OPTIONS_FILE), read=(GRUB, COMMAND_LINE, MODULES, PARAMETERS))
+    return Query(
+        hash=(BOOT_FILE, LOAD_FILE, OPTIONS_FILE), read=(GRUB, COMMAND_LINE, MODULES, PARAMETERS, *MODPROBE_READ)
+    )
 
 
 RESOURCE_TYPE = ResourceType("kernel", _expect, _observe, _query)
