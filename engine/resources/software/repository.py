@@ -32,6 +32,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
     url = str(context.spec.artifacts.apt_url).rstrip("/")
     row = None if facts is None else supported(facts.system)
     has_gpus = context.platform(node).has_gpus
+    keeps_others = row is not None and row.apply is Apply.ASSERTED  # NVIDIA's update of DGX OS needs its own sources
     pinned = context.lock.driver_version if has_gpus and row is not None and row.apply is Apply.MANAGED else ""
     if row is not None and row.package_manager == "dnf":
         stream = (row.driver_module or "").format(**context.lock.values) if has_gpus else ""
@@ -43,17 +44,24 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             "source_sha256": sha256_hex(render("repository", SOURCE_TEMPLATE, url=url, key=KEY)),
             "key_sha256": context.apt_key_sha256,
             "policy_sha256": sha256_hex(render("repository", POLICY_TEXT_TEMPLATE)),
-            "other_sources": [],
         }
+        if not keeps_others:
+            state["other_sources"] = []
         if pinned:
             state["pin_sha256"] = sha256_hex(render("repository", PREFERENCES_TEMPLATE, driver_version=pinned))
-        why = f"packages only from {url}, without automatic upgrades"
+        others = "; sources of DGX OS remain" if keeps_others else ""
+        why = f"packages {'' if keeps_others else 'only '}from {url}, without automatic upgrades{others}"
     yield Desired(
         kind="repository",
         name="site-mirror",
         state=state,
         why=why,
-        variables={"url": url, "key_file": context.spec.artifacts.apt_key_file, "driver_version": pinned},
+        variables={
+            "url": url,
+            "key_file": context.spec.artifacts.apt_key_file,
+            "driver_version": pinned,
+            "keeps_other_sources": keeps_others,
+        },
         minutes=0.3,
     )
 

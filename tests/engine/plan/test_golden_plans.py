@@ -18,6 +18,7 @@ from sovctl.engine.facts.node import parse_node
 from sovctl.engine.plan.build import changes
 from sovctl.engine.plan.order import RESOURCE_TYPES
 from sovctl.engine.plan.support import ApplyRefused, UnsupportedSystem, check_no_refusals, refusals
+from sovctl.engine.resources.software import repository
 from sovctl.support.errors import SovctlError
 
 FOLDER = EXAMPLES.parent / "tests" / "cases" / "plans"
@@ -116,3 +117,20 @@ def test_secure_boot_needs_an_enrolled_key(
     found = refusals(site(case, tmp_path), {"node-1": parse_node(changed)})
     assert [message in each.message for each in found if message] == ([True] if message else [])
     assert bool(found) == (message is not None)
+
+
+@pytest.mark.parametrize(("name", "is_kept"), [("dgx_h100_dgx_os", True), ("hgx_h100_ubuntu", False)])
+def test_sources_of_nvidia_remain_on_dgx_os_and_others_are_moved(name: str, is_kept: bool, tmp_path: Path) -> None:
+    given = capture(CASES[name])
+    given["files"]["/etc/apt/sources.list.d/dgx.sources"] = {"size": 120, "sha256": "0" * 64}
+    of_node = {"node-1": parse_node(given)}
+    change = next(each for each in changes(site(CASES[name], tmp_path), of_node) if each.kind == "repository")
+    assert ("other_sources" not in (change.after or {})) is is_kept
+    assert ("/etc/apt/sources.list.d/dgx.sources" in (change.before or {}).get("other_sources", ())) is not is_kept
+    desired = next(
+        each
+        for each in repository.RESOURCE_TYPE.expect(
+            site(CASES[name], tmp_path), site(CASES[name], tmp_path).spec.node("node-1"), of_node["node-1"]
+        )
+    )
+    assert desired.variables["keeps_other_sources"] is is_kept
