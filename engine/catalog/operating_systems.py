@@ -80,6 +80,19 @@ class PackageRow(CatalogModel):
     source: str
 
 
+class GeneratedFiles(CatalogModel):
+    """Files that an operating system writes after its installation, and no package owns."""
+
+    os: str
+    """ID of /etc/os-release."""
+    pattern: str
+    """Regular expression of whole paths."""
+    writer: str
+    """Program that writes them."""
+    kind: Kind
+    source: str
+
+
 class Match(CatalogModel):
     """Values of /etc/os-release and /etc/dgx-release."""
 
@@ -165,6 +178,12 @@ def upstream(version: str) -> str:
 def load_components() -> tuple[Component, ...]:
     """Return all components in the order of installation."""
     return tuple(Component.model_validate(row) for row in read_catalog("operating_systems")["components"])
+
+
+@cache
+def load_generated_files() -> tuple[GeneratedFiles, ...]:
+    """Return all rows of generated files, in the order of the file."""
+    return tuple(GeneratedFiles.model_validate(row) for row in read_catalog("operating_systems")["generated"])
 
 
 @cache

@@ -9,7 +9,7 @@ from pathlib import Path
 from .board_services import load_board_services
 from .drivers import load_driver_locks
 from .figure import read_catalog
-from .operating_systems import Apply, SupportedSystem, load_components, load_operating_systems
+from .operating_systems import Apply, SupportedSystem, load_components, load_generated_files, load_operating_systems
 
 _HEAD = """\
 # Operating systems
@@ -22,6 +22,7 @@ A package without version has the version of the site's mirror. `kind` is the ki
 (others install this) or `guess` (check it in your mirror before the first installation).
 
 """
+ESCAPED_BAR = r"\|"
 _APPLY = {
     Apply.MANAGED: "plan and apply",
     Apply.ASSERTED: "plan and apply; NVIDIA's packages are compared with the lock and never changed",
@@ -39,6 +40,7 @@ def page() -> str:
     ]
     parts += ["\n## Driver locks\n\n", _locks()]
     parts += ["\n## Services of a board\n\n", _services()]
+    parts += ["\n## Generated files\n\n", _generated()]
     for system in systems:
         parts += [f"\n## {system.title}\n\n", _system(system)]
     return "".join(parts)
@@ -77,6 +79,15 @@ def _services() -> str:
     return _table(("service", "started as", "needed by", "purpose", "kind", "source"), rows) + "\n" + "".join(unmanaged)
 
 
+def _generated() -> str:
+    rows = [(each.os, f"`{each.pattern}`", each.writer, each.kind, each.source) for each in load_generated_files()]
+    text = (
+        "`sovctl plan` does not list these files as unmanaged, in addition to those of Debian. "
+        "Read on 2026-11-28; not tried on such a node.\n\n"
+    )
+    return text + _table(("os", "pattern", "written by", "kind", "source"), rows)
+
+
 def _system(system: SupportedSystem) -> str:
     titles = {each.id: each.title for each in load_components()}
     lines = [
@@ -93,7 +104,7 @@ def _system(system: SupportedSystem) -> str:
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(cell.replace('|', '/').strip() for cell in row)} |\n" for row in lines)
+    return "".join(f"| {' | '.join(cell.replace('|', ESCAPED_BAR).strip() for cell in row)} |\n" for row in lines)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from sovctl.support.errors import SovctlError
 from sovctl.support.package_files import package_folder, package_text
 
+from ..catalog.operating_systems import load_generated_files
 from ..facts.node import NodeFacts
 from ..facts.survey import Thing, parse_survey
 from ..facts.unreadable import Unreadable
@@ -85,6 +86,7 @@ def commands(context: Context, node: Node, queries: Iterable[Query]) -> dict[str
         "known": sorted(path for path in paths | set(expected(context, node)) if path.startswith(("/etc", "/usr"))),
         "units": [*LISTENING_UNITS, *sorted({full_name(unit) for query in queries for unit in query.units})],
         "programs": list(PROGRAMS),
+        "generated": [[each.os, each.pattern] for each in load_generated_files()],
     }
     spec = context.spec
     accounts = {

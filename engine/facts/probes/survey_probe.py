@@ -135,20 +135,34 @@ def target_of(path):
     return path
 
 
-def files(packages, known):
+def of_system(patterns):
+    """Return the patterns of the node's operating system as one regular expression; it matches nothing without one."""
+    try:
+        with open(ROOT + "/etc/os-release", encoding="utf-8") as file:
+            names = re.findall(r"^ID=[\"']?([\w.-]+)", file.read(), re.MULTILINE)
+    except OSError:
+        names = []
+    return re.compile("|".join(f"(?:{pattern})" for name, pattern in patterns if name in names) or "(?!)")
+
+
+def files(packages, known, generated):
     for each in (path for folder in FOLDERS if os.path.isdir(ROOT + folder) for path in names_below(folder)):
         if each in packages or each in known:
             continue
         target = target_of(each)
         is_of_lab = IS_SIMULATED and (LAB.fullmatch(each) or LAB.fullmatch(target))
         is_known = is_of_lab or target in packages or target in known
-        if is_of_lab or GENERATED.fullmatch(each) or (is_known and target and ALIASES.fullmatch(each)):
+        if is_of_lab or is_generated(each, generated) or (is_known and target and ALIASES.fullmatch(each)):
             continue
         if target == "/dev/null":
             continue  # a mask
         if target and is_known and "/systemd/" not in each and not each.startswith("/usr/local/"):
             continue
         yield [kind_of(each), each, f"link to {target}" if target else shadowed(each, packages)]
+
+
+def is_generated(path, generated):
+    return GENERATED.fullmatch(path) or generated.fullmatch(path)
 
 
 def shadowed(path, packages):
@@ -226,7 +240,7 @@ def main():
     known, packages = set(request["known"]), owners()
     if not packages:
         sys.exit("no database of packages")
-    found = [*files(packages, known), *changed_configuration(known)]
+    found = [*files(packages, known, of_system(request.get("generated", []))), *changed_configuration(known)]
     found += changed_programs(packages, request["programs"], known)
     found += [] if ROOT else listeners(request["units"])
     unique = {(kind, name): detail for kind, name, detail in found}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from sovctl.engine.catalog.operating_systems import load_generated_files
 from sovctl.engine.plan.unmanaged import PROGRAM
 
 OWN = "/etc/chrony/chrony.conf"
@@ -66,7 +67,8 @@ Description: firewall
 
 
 def survey(root: Path, programs: tuple[str, ...] = (NFT,)) -> dict[tuple[str, str], str]:
-    request = json.dumps({"known": [OWN], "units": [], "programs": programs})
+    generated = [[each.os, each.pattern] for each in load_generated_files()]
+    request = json.dumps({"known": [OWN], "units": [], "programs": programs, "generated": generated})
     done = subprocess.run(
         [sys.executable, str(PROGRAM), request, str(root)], capture_output=True, text=True, check=True, timeout=60
     )
@@ -75,6 +77,37 @@ def survey(root: Path, programs: tuple[str, ...] = (NFT,)) -> dict[tuple[str, st
 
 def test_a_node_with_files_of_packages_and_of_sovctl_only_has_no_rows(root: Path) -> None:
     assert survey(root) == {}
+
+
+@pytest.mark.parametrize(
+    ("os_id", "path"),
+    [
+        ("ubuntu", "/etc/systemd/system/snap-core22-1380.mount"),
+        ("ubuntu", "/etc/apt/apt.conf.d/20auto-upgrades"),
+        ("rhel", "/etc/sysconfig/network-scripts/readme-ifcfg-rh.txt"),
+        ("rhel", "/etc/selinux/targeted/policy/policy.33"),
+    ],
+)
+def test_a_file_that_the_operating_system_generates_is_no_row_there_only(root: Path, os_id: str, path: str) -> None:
+    put(root, path)
+    assert [name for _, name in survey(root)] == [path]
+    put(root, "/etc/os-release", f'NAME="x"\nID="{os_id}"\nVERSION_ID="9.4"\n')
+    assert [name for _, name in survey(root) if name != "/etc/os-release"] == []
+
+
+@pytest.mark.parametrize(
+    ("os_id", "path"),
+    [
+        ("ubuntu", "/etc/sudoers.d/90-cloud-init-users"),
+        ("ubuntu", "/etc/ssh/sshd_config.d/50-cloud-init.conf"),
+        ("rhel", "/etc/firewalld/zones/public.xml"),
+        ("rhel", "/etc/sysconfig/agent"),
+    ],
+)
+def test_a_file_that_changes_access_or_is_of_the_site_is_reported(root: Path, os_id: str, path: str) -> None:
+    put(root, path)
+    put(root, "/etc/os-release", f"ID={os_id}\n")
+    assert path in [name for _, name in survey(root)]
 
 
 Act = Callable[[Path], object]
