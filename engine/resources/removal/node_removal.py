@@ -59,7 +59,7 @@ def _variables(step: Step, remains: Remains) -> dict[str, Any]:
     files = state.get("files", [])
     names = {path.removeprefix(f"{KEYS}/") for path in files if path.startswith(f"{KEYS}/")}
     return {
-        "units": [path.removeprefix(UNITS) for path in files if step.name == SERVICES and not path.endswith(".d")],
+        "units": _in_order_of_stop(files) if step.name == SERVICES else [],
         "paths": files,
         "kept": kept(),
         "erases": step.erases,
@@ -72,6 +72,12 @@ def _variables(step: Step, remains: Remains) -> dict[str, Any]:
         "commands": [AFTER[path] for path in files if path in AFTER],
         "program": str(PROGRAM),
     }  # fmt: skip
+
+
+def _in_order_of_stop(files: list[str]) -> list[str]:
+    """Return the units of files: timers and probes first, because a probe restarts its pool."""
+    units = [path.removeprefix(UNITS) for path in files if not path.endswith(".d")]
+    return sorted(units, key=lambda unit: (not unit.endswith(".timer"), "-probe-" not in unit, unit))
 
 
 def _risk(step: Step, remains: Remains) -> Risk:

@@ -40,6 +40,15 @@ def test_a_removed_node_is_cleaned_in_order_and_its_registration_is_last(site: C
     assert found[0].risk is Risk.WORKLOAD
 
 
+def test_timers_and_probes_stop_before_the_pools_that_they_restart(site: Context) -> None:
+    folder = "/etc/systemd/system/"
+    names = ["sovctl-pool-a.service", "sovctl-pool-a.service.d", "sovctl-probe-a.service", "sovctl-probe-a.timer"]
+    facts = remains({"services": [f"{folder}{name}" for name in names]})
+    [services] = [each for each in desired_on(site, GONE, facts) if each.name == "services"]
+    assert services.variables["units"] == ["sovctl-probe-a.timer", "sovctl-probe-a.service", "sovctl-pool-a.service"]
+    assert services.variables["paths"] == [f"{folder}{name}" for name in names]
+
+
 def test_a_clean_node_is_only_registered(site: Context) -> None:
     found = changes(site, facts_with(remains({})))
     assert [(change.name, change.before) for change in found] == [("registration", {"address": str(GONE.address)})]
