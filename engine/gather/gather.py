@@ -38,11 +38,13 @@ class Request:
         commands: argv of read-only commands, by name.
         hash: globs of files; a capture has their SHA-256, mode and owner.
         read: files whose text the capture contains: configuration, never secrets.
+        timeout_s: seconds after which a command counts as not measured.
     """
 
     commands: dict[str, list[str]]
     hash: tuple[str, ...]
     read: tuple[str, ...]
+    timeout_s: int
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,9 @@ from pyinfra.api.exceptions import ConnectError, FactError, PyinfraError  # noqa
 
 SCRIPT = base64.b64encode((package_folder("engine/facts/probes") / "node_probe.py").read_bytes()).decode()
 
+_LIMIT = 5
+"""Limit of the whole probe, in timeouts of one command."""
+
 # Text in messages of pyinfra and paramiko, its cause, and sovctl's message; the first match counts.
 CAUSES = (
     ("Authentication", "authentication", "the key was rejected"),
@@ -71,7 +74,9 @@ def _probe(host: Any, request: dict[str, Any]) -> dict[str, Any]:
     except (PyinfraError, SSHException):  # raised before connecting: the key file is invalid or encrypted
         return {"error": "key", "message": "the key file is unreadable"}
     try:
-        capture = host.get_fact(NodeProbe, _stdin=json.dumps(request), _sudo=True, _timeout=300)
+        capture = host.get_fact(
+            NodeProbe, _stdin=json.dumps(request), _sudo=True, _timeout=_LIMIT * request["timeout_s"]
+        )
     except FactError as error:
         if "sudo" in str(error):
             return {"error": "sudo", "message": "sudo asks for a password"}

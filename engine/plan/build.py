@@ -129,6 +129,7 @@ def _request(context: Context, node: Node) -> Request:
         },
         hash=tuple(dict.fromkeys(pattern for query in queries for pattern in query.hash)),
         read=tuple(dict.fromkeys([*READ, *(path for query in queries for path in query.read)])),
+        timeout_s=context.spec.access.command_timeout_s,
     )
 
 

@@ -82,6 +82,9 @@ class Access(SpecModel):
     """Host keys, relative to site.yaml. A node with an unknown or different host key is rejected."""
     connect_timeout_s: Annotated[int, Field(ge=1, le=120)] = 10
     """Seconds until a node without a response counts as unreachable."""
+    command_timeout_s: Annotated[int, Field(ge=10, le=3600)] = 60
+    """Seconds after which a read-only command of an observation counts as not measured. A slow node needs more: 56,000
+    files of environments take 1 s on an idle node, over 20 s on a busy one."""
     network_namespace: Name | None = None
     """Linux network namespace of the controller that contains the management network. Commands for nodes run inside it.
     The lab uses one to isolate its nodes."""

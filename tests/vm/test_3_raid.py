@@ -29,7 +29,7 @@ def test_a_degraded_array_is_refused_by_name_until_the_drive_is_back(site: VmSit
 
     site.add_drive(DRIVE)
     site.wait_until("the drive", "ls /dev/nvme1n*p3")
-    # mdadm adds a known member by itself, if udev sees it; an operator adds the others.
+    # A member that was removed is added by the operator; its bitmap makes this a matter of seconds.
     site.here(
         "for each in root:2 data:3; do member=$(ls /dev/nvme1n*p${each#*:}); array=/dev/md/${each%:*}; "
         "sudo mdadm --query --detail $array | grep -q $member || sudo mdadm $array --add $member; done"

@@ -23,7 +23,7 @@ PROBE = Path(node.__file__).parent / "probes" / "node_probe.py"
 
 def probe(**request: Any) -> dict[str, Any]:
     """The answer of the real probe in a process of its own, as on a node."""
-    whole = {"commands": {}, "hash": [], "read": []} | request
+    whole = {"commands": {}, "hash": [], "read": [], "timeout_s": 60} | request
     command = [sys.executable, "-I", str(PROBE)]
     done = subprocess.run(command, input=json.dumps(whole), capture_output=True, text=True, check=True)
     answer: dict[str, Any] = json.loads(done.stdout)
@@ -179,3 +179,8 @@ def test_a_name_that_is_no_text_can_stand_in_a_plan(tmp_path: Path) -> None:
     capture = copy.deepcopy(CAPTURE) | {"files": probe(hash=[f"{tmp_path}/*"])["files"]}
     [name] = parse_node(capture).files
     assert canonical_json(name) == json.dumps(f"{tmp_path}/caf\\udce9.bin").encode()
+
+
+def test_a_command_without_result_in_time_is_not_measured() -> None:
+    answer = probe(commands={"slow": ["sleep", "30"]}, timeout_s=0.2)
+    assert answer["commands"]["slow"] == {"exit_code": None, "stdout": "", "stderr": "no result after 0.2 s"}
