@@ -56,12 +56,13 @@ context.load_cert_chain("/etc/sovctl/tls/node.pem", "/etc/sovctl/tls/node.key")
 while True:
     healthy = []
     for host in sys.argv[1:]:
-        connection = http.client.HTTPSConnection(host, 8000, context=context, timeout=3)
+        connection = http.client.HTTPSConnection(host, 8000, context=context, timeout=10)
         try:
             connection.request("GET", "/health")
-            healthy.append(connection.getresponse().status == 200)
-        except OSError:
-            healthy.append(False)
+            status = connection.getresponse().status
+            healthy.append("serves" if status == 200 else f"status {status}")
+        except OSError as error:
+            healthy.append(type(error).__name__)
         finally:
             connection.close()
     print(json.dumps([time.time(), healthy]), flush=True)
@@ -103,7 +104,7 @@ class Client:
             json.dumps(
                 {
                     "results": self.results,
-                    "failures": self.failures[:20],
+                    "failures": self.failures[:200],
                     "slowest_s": round(self.slowest_s, 2),
                     "least_ready_gateways": self.least_ready,
                 }
@@ -140,7 +141,9 @@ class Client:
         ready = [host for host in GATEWAYS if self.ready[host]] or list(GATEWAYS)
         first = ready[number % len(ready)]
         text = f"question {number}"
-        body = json.dumps({"model": "private", "messages": [{"role": "user", "content": text}]}).encode()
+        # Temperature 0, because the model repeats a text exactly only with its most likely tokens.
+        message = {"role": "user", "content": text}
+        body = json.dumps({"model": "private", "temperature": 0, "messages": [message]}).encode()
         for host in (first, *(each for each in GATEWAYS if each != first)):
             try:
                 status, answer = self._request(host, "POST", "/v1/chat/completions", body, timeout_s=120)
@@ -148,8 +151,10 @@ class Client:
                 continue
             except (OSError, http.client.HTTPException) as error:
                 return f"failed: {host}: {type(error).__name__}: {error}"
-            if status != 200 or text not in answer:
-                return f"failed: {host}: status {status}"
+            if status != 200:
+                return f"failed: {host}: status {status}: {answer[:200]}"
+            if text not in answer:
+                return f"failed: {host}: another answer to {text!r}: {answer[:300]}"
             return "answered" if host == first else "answered after a refused connection"
         return "failed: all gateways refused the connection"
 
@@ -208,9 +213,9 @@ def measure(lab: Lab, folder: Path, names: list[str], step: Callable[[Path, list
         stdout=subprocess.PIPE,
         text=True,
     )
-    samples: list[list[bool]] = []
+    samples: list[tuple[float, list[str]]] = []
     assert sampler.stdout is not None
-    reading = threading.Thread(target=lambda: samples.extend(json.loads(line)[1] for line in sampler.stdout or ()))
+    reading = threading.Thread(target=lambda: samples.extend(json.loads(line) for line in sampler.stdout or ()))
     reading.start()
     started = time.monotonic()
     try:
@@ -226,8 +231,9 @@ def measure(lab: Lab, folder: Path, names: list[str], step: Callable[[Path, list
         "changes": names,
         "apply_exit_code": applied,
         "seconds": round(seconds, 1),
-        "least_serving_pool_servers": min(map(sum, samples), default=None),
+        "least_serving_pool_servers": min((states.count("serves") for _, states in samples), default=None),
         "samples": len(samples),
+        "samples_below_floor": [each for each in samples if each[1].count("serves") < FLOOR],
         **json.loads(out),
     }
 
