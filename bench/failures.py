@@ -45,9 +45,10 @@ def run_trial(site: FailingSite, trial: Trial) -> dict[str, Any]:
         done = site.start("apply", str(site.file), "--yes", *trial.finish)
         if (finished := done.end()) != ExitCode.OK:
             problems.append(f"apply {' '.join(trial.finish)} ended with {finished}: {done.output.strip()[-300:]}")
+        problems += [f"10 s after the resumption: {each}" for each in site.left_behind(done)]
     if trial.finish == ("--rollback", "--resume"):
         trial.change(site)  # site.yaml as the nodes are now
-    problems += [f"after the end: {each}" for each in site.locks()] + site.problems_at_rest()
+    problems += site.problems_at_rest()
     return {
         "name": trial.name,
         "exit_code": code,

@@ -29,8 +29,9 @@ EXPIRES_S = 4 * 3600.0
 """Seconds until another controller may take a lock that was not renewed. A guess: longer than one wave."""
 WAIT_S = 300.0
 """Maximum wait for steps of an earlier run, seconds. A guess: longer than the installation of a driver package."""
-_RELEASE_S = 8.0
-"""Maximum time of a release, seconds. A node that does not answer keeps its lock until `EXPIRES_S`."""
+_RELEASE_S, _KILLED_RELEASE_S = 30.0, 8.0
+"""Maximum time of a release, seconds, also for a killed apply, which leaves no process after 10 s. A node that does not
+answer keeps its lock until `EXPIRES_S`."""
 _SHOWN = 3
 
 
@@ -113,7 +114,8 @@ class NodeLocks:
         """Release the locks at the end of the block, or of this process."""
         argv, script = self._command("release")
         commands = [ssh_words(self._reachable, self._site.folder, node, argv) for node in sorted(self._nodes)]
-        job = {"commands": commands, "input": script, "timeout_s": _RELEASE_S}
+        limits = {"timeout_s": _RELEASE_S, "killed_timeout_s": _KILLED_RELEASE_S}
+        job = {"commands": commands, "input": script, **limits}
         program = str(package_folder("engine/apply/node_lock") / "at_end.py")
         with subprocess.Popen(
             [sys.executable, "-I", "-S", program],
@@ -126,7 +128,11 @@ class NodeLocks:
             assert process.stdin is not None
             process.stdin.write(json.dumps(job) + "\n")
             process.stdin.flush()
-            yield
+            try:
+                yield
+            finally:
+                with contextlib.suppress(BrokenPipeError):
+                    print("end", file=process.stdin, flush=True)
 
     def _call(self, action: str, nodes: Collection[str], *, timeout_s: float) -> dict[str, Answer]:
         argv, script = self._command(action)

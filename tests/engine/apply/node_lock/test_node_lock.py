@@ -118,7 +118,8 @@ def test_an_answer_without_a_lock_is_a_problem(output: str) -> None:
 @pytest.mark.parametrize("ending", ["return", "kill"])
 def test_locks_are_released_when_the_apply_ends_or_is_killed(tmp_path: Path, ending: str) -> None:
     released = tmp_path / "released"
-    job = {"commands": [["sh", "-c", f"cat > {released}"], ["sleep", "60"]], "input": "release", "timeout_s": 0.5}
+    job = {"commands": [["sh", "-c", f"cat > {released}"], ["sleep", "60"]], "input": "release"}
+    job |= {"timeout_s": 0.5, "killed_timeout_s": 0.5}
     parent = """
 import subprocess, sys
 script = subprocess.Popen([sys.executable, "-I", "-S", sys.argv[1]], stdin=subprocess.PIPE, text=True)
