@@ -42,6 +42,20 @@ class Servers:
     port: int
     key_file: Path
     known_hosts_file: Path
+    pids: tuple[int, ...]
+
+    def processor_s(self) -> float:
+        """Return the processor time of all servers and of their sessions, seconds."""
+        parents, times = {}, {}
+        for file in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                words = file.read_text().rpartition(")")[2].split()  # proc_pid_stat(5), from field 3 on
+                pid = int(file.parent.name)
+                parents[pid], times[pid] = int(words[1]), sum(map(int, words[11:15]))
+        below = set(self.pids)
+        while more := {pid for pid, parent in parents.items() if parent in below} - below:
+            below |= more
+        return sum(times.get(pid, 0) for pid in below) / os.sysconf("SC_CLK_TCK")
 
 
 def can_serve() -> bool:
@@ -75,7 +89,9 @@ def ssh_servers(folder: Path, addresses: Sequence[str]) -> Iterator[Servers]:
             processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
         for address in addresses:
             _wait_for(address, port)
-        yield Servers(tuple(addresses), port, folder / "key", folder / "known_hosts")
+        yield Servers(
+            tuple(addresses), port, folder / "key", folder / "known_hosts", tuple(each.pid for each in processes)
+        )
     finally:
         for process in processes:
             process.terminate()
