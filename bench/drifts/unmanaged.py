@@ -40,10 +40,10 @@ _THINGS = (
      "rm /etc/sudoers.d/drift"),
     ("root key", "mkdir -p /root/.ssh; echo key > /root/.ssh/authorized_keys", "access//root/.ssh/authorized_keys",
      "rm /root/.ssh/authorized_keys"),
-    ("key of the account of apply", ("cp -p /home/ops/.ssh/authorized_keys /root/k; "
+    ("key of the account of apply", ("cp -p /home/ops/.ssh/authorized_keys /root/keys; "
      "echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPPd4lxmIp4xfbcmvVh1cB5J7ObeQHVnYYbxuNZ0pTDA x' "
      ">> /home/ops/.ssh/authorized_keys"),
-     "access//home/ops/.ssh/authorized_keys", "mv /root/k /home/ops/.ssh/authorized_keys"),
+     "access//home/ops/.ssh/authorized_keys", "mv /root/keys /home/ops/.ssh/authorized_keys"),
     ("sshd drop-in", "printf 'Match User ops\\n  PasswordAuthentication yes\\n' > /etc/ssh/sshd_config.d/50-z.conf",
      "access//etc/ssh/sshd_config.d/50-z.conf", "rm /etc/ssh/sshd_config.d/50-z.conf"),
     ("modprobe.d", "mkdir -p /etc/modprobe.d; echo '# x' > /etc/modprobe.d/z.conf", "file//etc/modprobe.d/z.conf",

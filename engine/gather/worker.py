@@ -22,6 +22,8 @@ from paramiko import SSHException  # noqa: E402
 from pyinfra.api import Config, FactBase, Inventory, State  # noqa: E402
 from pyinfra.api.exceptions import ConnectError, FactError, PyinfraError  # noqa: E402
 
+from ..spec.program_path import PROGRAM_PATH  # noqa: E402
+
 SCRIPT = base64.b64encode((package_folder("engine/facts/probes") / "node_probe.py").read_bytes()).decode()
 
 _LIMIT = 5
@@ -51,7 +53,7 @@ class NodeProbe(FactBase):  # type: ignore[misc] # pyinfra is followed as Any
     """
 
     def command(self) -> str:
-        return f"python3 -c 'import base64; exec(base64.b64decode(\"{SCRIPT}\"))'"
+        return f"/usr/bin/env PATH={PROGRAM_PATH} python3 -c 'import base64; exec(base64.b64decode(\"{SCRIPT}\"))'"
 
     def process(self, output: list[str]) -> Any:
         return json.loads(output[-1])

@@ -22,6 +22,7 @@ from testinfra.backend.ssh import SshBackend
 from testinfra.host import Host
 
 from ...spec import SiteSpec
+from ...spec.program_path import PROGRAM_PATH
 
 LIMIT_BYTES = 32 << 20  # the largest known output, the XML report of 8 x B200, has 0.36 MB
 GRACE_S = 15  # seconds for ssh to end after the timeout of its command on the node
@@ -97,7 +98,7 @@ def controller_host() -> Host:
 
 def as_root(command: str, timeout_s: int) -> str:
     """Return a command that runs another as root, through sudo without a password, and ends it after `timeout_s`."""
-    return f"sudo -n timeout -k 5 {timeout_s} sh -c {shlex.quote(command)}"
+    return f"sudo -n /usr/bin/env PATH={PROGRAM_PATH} timeout -k 5 {timeout_s} sh -c {shlex.quote(command)}"
 
 
 def close_connections(config: Path, names: Sequence[str]) -> None:
