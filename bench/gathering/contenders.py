@@ -42,6 +42,7 @@ LIKE_SETUP = Request(
         *("/etc/os-release", "/proc/cpuinfo", "/proc/meminfo", "/proc/mounts", "/proc/cmdline", "/proc/uptime"),
         *("/proc/swaps", "/etc/resolv.conf", "/etc/machine-id", "/sys/class/dmi/id/product_name"),
     ),
+    timeout_s=60,  # default of access.command_timeout_s
 )
 """Request to the probe with the facts of `setup`."""
 
