@@ -339,7 +339,9 @@ def _pool(desired: Desired) -> Iterator[Handle]:
     }.items():
         yield Handle("pool", desired.name, key, _process(desired, other))
     if desired.variables["is_head"]:
-        yield Handle("pool", desired.name, "probe", _unit(f"sovctl-probe-{desired.name}.timer", active="inactive"))
+        timer = f"sovctl-probe-{desired.name}.timer"
+        yield Handle("pool", desired.name, "probe", _unit(timer, active="inactive"))
+        yield Handle("pool", desired.name, "probe_at_boot", _unit(timer, enabled="disabled"))
     yield from _unit_handles(desired, unit)
 
 
