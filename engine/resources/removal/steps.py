@@ -50,6 +50,8 @@ class Step:
 UNITS = tuple(f"/etc/systemd/system/sovctl-{name}*" for name in ("pool-", "probe-", "canary-", "gateway.", "hardware."))
 """Unit files and folders of drop-ins."""
 LEDGER = f"{DATA}/ledger"
+ENGINE_HOME = "/var/lib/sovctl/vllm"
+"""Home and working folder of pools (`roles/pool/templates/unit.service.j2`)."""
 SERVICES, ADMINISTRATORS, REGISTRATION = "services", "administrators", "registration"
 
 STEPS: tuple[Step, ...] = (
@@ -58,7 +60,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         "data",
         f"vault and caches are overwritten; the audit log {LEDGER} stays",
-        paths=(DATA.rpartition("/")[0], CACHE.rpartition("/")[0]),
+        paths=(DATA, ENGINE_HOME, CACHE),
         erases=True,
     ),
     Step("environments", "Python environments and programs", paths=(ENVIRONMENTS, LAUNCHER.rpartition("/")[0])),

@@ -66,9 +66,9 @@ class Nodes:
     def undrain(self, servers: Collection[Server], *, gateways: Collection[str]) -> None:
         raise AssertionError(servers, gateways)
 
-    def drained(self, *, gateways: Collection[str]) -> frozenset[Server]:
+    def drained(self, *, gateways: Collection[str]) -> dict[Server, str]:
         assert gateways
-        return frozenset()
+        return {}
 
 
 def run(site: Context, facts: dict[str, NodeFacts], after: NodeFacts, folder: Path) -> tuple[list[str], list[str]]:
