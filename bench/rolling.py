@@ -30,6 +30,7 @@ from typing import Any
 from sovctl.engine.lab.layout import Lab, node_named
 from sovctl.engine.lab.linux import network
 from sovctl.engine.lab.node.shell import ssh_command
+from sovctl.engine.spec.service_accounts import GATEWAY_USER
 from sovctl.support.atomic_files import write_atomic
 
 NAME = "rolling"
@@ -48,7 +49,8 @@ CHANGES = {
 }
 """Pattern in site.yaml, and the values between which a run alternates."""
 
-# Samples the health of both pool servers from a gateway node, whose certificate they accept: one JSON line a second.
+# Samples the health of both pool servers as the gateway of a node, whose certificate they accept and whose user its
+# firewall permits: one JSON line a second.
 _SAMPLER = """
 import http.client, json, ssl, sys, time
 context = ssl.create_default_context(cafile="/etc/sovctl/tls/ca.pem")
@@ -208,7 +210,9 @@ def measure(lab: Lab, folder: Path, names: list[str], step: Callable[[Path, list
         text=True,
     )
     sampler = subprocess.Popen(
-        ssh_command(lab, node_named("s1"), ["sudo", "python3", "-u", "-c", f"'{_SAMPLER}'", *POOLS]),
+        ssh_command(
+            lab, node_named("s1"), ["sudo", "-u", GATEWAY_USER, "python3", "-u", "-c", f"'{_SAMPLER}'", *POOLS]
+        ),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
