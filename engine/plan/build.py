@@ -21,6 +21,7 @@ from ..resources import pool
 from ..resources.context import Context
 from ..resources.credential import CERTIFICATES
 from ..resources.gateway import service as gateway
+from ..resources.host import imex
 from ..resources.removal import node_removal
 from ..resources.resource import Change, Desired, State, Verb, difference
 from ..resources.resource_type import Query, ResourceType
@@ -165,6 +166,7 @@ RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
     "credential": lambda change, each: each.kind == "gateway" or (each.kind == "pool" and change.name in TLS_FILES),
     "environment": lambda change, each: (change.name, each.kind) in ((ENGINE, "pool"), (GATEWAY, "gateway")),
     "model": lambda change, each: each.kind == "pool" and change.name in each.variables["weights"],
+    "imex": lambda _change, each: (each.kind, each.name) == ("service", imex.UNIT),
     "unit": lambda change, each: change.name == _UNIT_OF[each.kind](each),
 }
 # Name of the unit of a resource, by resource type. Only resources with a unit restart.

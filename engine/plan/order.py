@@ -11,6 +11,7 @@ from ..resources.host import (
     gpu_modes,
     hardware,
     hosts_file,
+    imex,
     kernel,
     log_forwarding,
     resolver,
@@ -27,6 +28,7 @@ from ..resources.software import environment, model, package, repository, supers
 _OTHERS: tuple[ResourceType, ...] = (
     repository.RESOURCE_TYPE,
     package.RESOURCE_TYPE,
+    imex.RESOURCE_TYPE,
     service.RESOURCE_TYPE,
     tuning.RESOURCE_TYPE,
     kernel.RESOURCE_TYPE,

@@ -17,7 +17,7 @@ from ..catalog.operating_systems import Apply, Package, SupportedSystem, load_op
 from ..facts.node import NodeFacts
 from ..facts.operating_system import SecureBoot, Virtualization
 from ..resources.context import Context
-from ..resources.host import hardware, kernel, storage
+from ..resources.host import hardware, imex, kernel, storage
 from ..resources.resource import difference
 from ..resources.resource_type import ResourceType
 from ..resources.software.package import mok_command, packages_on
@@ -127,6 +127,7 @@ def _required_secure_boot(context: Context, node: Node, facts: NodeFacts) -> Ite
 
 def _of_node(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal]:
     yield from _compared(context, node, facts)
+    yield from _domain(context, node)
     yield from _required_secure_boot(context, node, facts)
     row, packages = packages_on(context, node, facts)
     if row is None:
@@ -141,6 +142,17 @@ def _of_node(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal
         yield from _differences(context, node, facts, row, packages)
     elif context.platform(node).has_gpus and not facts.simulated:
         yield from _secure_boot(node, facts, row)
+
+
+def _domain(context: Context, node: Node) -> Iterator[Refusal]:
+    """Yield a refusal if the NVLink domain of a node is unknown."""
+    group, largest = context.group(node), imex.largest_domain(context, node)
+    if largest is not None and len(group.nodes) > largest:
+        yield Refusal(
+            node.name,
+            f"node group {group.name} has {len(group.nodes)} nodes, and an NVLink domain has at most {largest}",
+            "write a node group for each NVLink domain, which is one rack",
+        )
 
 
 def _applicable() -> str:

@@ -17,6 +17,7 @@ from ..spec import Node
 from ..spec.perimeter import Flow
 from ..spec.service_accounts import GATEWAY_UID
 from .context import Context, render
+from .host import imex
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
 
@@ -47,6 +48,9 @@ def rules_for(context: Context, node: Node) -> Rules:
     outbound += _host_outbound(context)
     inbound += _pool_inbound(context, node)
     outbound += _pool_outbound(context, node)
+    for address in sorted(set(imex.domain_of(context, node)) - {str(node.address)}):
+        inbound.append(f"ip saddr {address} tcp dport {imex.PORT} accept")
+        outbound.append(f"ip daddr {address} tcp dport {imex.PORT} accept")
     flows = [flow for flow in context.spec.perimeter.flows if _has_flow(context, node, flow)]
     if any(network.version == 6 for flow in flows for network in flow.addresses):
         inbound.append(NEIGHBOURS)

@@ -47,6 +47,7 @@ CHECKS_OF: Mapping[str, tuple[str, ...]] = {
     "superseded_environment": (),
     "attributes": (),
     "hosts_file": (),
+    "imex": _GPU,
     "administrator": _ACCESS,
     "sshd": _ACCESS,
 }

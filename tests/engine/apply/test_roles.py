@@ -27,6 +27,8 @@ from sovctl.engine.validation.load import references
 from sovctl.support.canonical_json import sha256_hex
 
 Variables = dict[str, Any]
+RACK: Variables = {"name": "domain", "path": "/etc/nvidia-imex/nodes_config.cfg", "nodes": ["192.0.2.11", "192.0.2.12"]}
+"""Item of the role imex. No preset has a rack-scale board."""
 
 
 def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[str, str, Variables]]:
@@ -88,6 +90,7 @@ def test_the_engine_renders_every_template_as_ansible_does(make_site: MakeSite, 
                 # One of each, and one for every set of flags: the rest differs in numbers and addresses.
                 flags = "+".join(variables["item"]["flags"]) if template == "pool.yaml.j2" else ""
                 cases.setdefault(sha256_hex(f"{role} {template} {flags}"), (role, template, variables))
+    cases["imex"] = ("imex", "nodes_config.cfg.j2", {"nodes": RACK["nodes"]})
     assert {(role, name) for role, name, _ in cases.values()} == {
         (path.parts[-3], path.name) for path in ROLES.glob("*/templates/*")
     }
@@ -119,7 +122,8 @@ def test_every_role_takes_what_the_engine_gives_and_nothing_else(make_site: Make
                 if keys not in seen:
                     seen.add(keys)
                     tasks.append(_validate(f"{preset} {node} {role}", role, variables))
-    kinds = {role for role, _ in seen}
+    tasks.append(_validate("imex", "imex", {"imex_items": [RACK]}))
+    kinds = {role for role, _ in seen} | {"imex"}
     # An empty node has nothing for the other types to repair or to remove.
     assert kinds == {kind.name for kind in RESOURCE_TYPES} - {"attributes", "unit", "superseded_environment"}
     assert play(tmp_path, tasks) == []
