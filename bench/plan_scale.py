@@ -79,6 +79,7 @@ STDOUT = {
     "environment-trees": "{}\n",
     "model-trees": "{}\n",
     "unmanaged": "[]\n",
+    "unmanaged-accounts": "[]\n",
     "packages": "bash\t5.2.21-2ubuntu4\tamd64\tii \nnftables\t1.0.9-1build1\tamd64\tii \n",
     "units": "Id=none.service\nLoadState=not-found\n",
 }
