@@ -144,6 +144,10 @@ TARGETS = (
     "MetaKey: Packages\nRepo-URI: http://10.77.0.1:8080/apt/\nTrusted: yes\n"
     "Sourcesentry: /etc/apt/sources.list.d/sovctl.sources:1\n"
 )
+VENDOR_TARGET = (
+    "MetaKey: Packages\nRepo-URI: http://dgx.example.org/\nTrusted: yes\nSourcesentry: /etc/apt/sources.list:1\n"
+)
+DGX_OS = 'DGX_SWBUILD_VERSION="7.2.3"\n'
 SOURCE_FILE = """\
 => /etc/apt/sources.list.d/sovctl.sources
 # Written by sovctl
@@ -468,7 +472,7 @@ SAMPLES: dict[str, Sample] = {
     ),
     "software.sources-only-mirror": Sample(
         sources_only_mirror.Expected(apt_url="http://10.77.0.1:8080/apt"),
-        {"targets": TARGETS, "files": SOURCE_FILE, "settings": APT_SETTINGS},
+        {"targets": TARGETS, "files": SOURCE_FILE, "settings": APT_SETTINGS, "dgx_release": "absent\n"},
         {
             "another": Bad(
                 {"targets": f"{TARGETS}\nRepo-URI: http://deb.example.org/debian/\n"}, FAIL, "deb.example.org"
@@ -483,6 +487,9 @@ SAMPLES: dict[str, Sample] = {
             "forced": Bad({"files": SOURCE_FILE.replace("Types", "Trusted: yes\nTypes")}, FAIL, "trusted in"),
             "settings": Bad({"settings": APT_SETTINGS.replace("Repositories 0", "Repositories true", 1)}, FAIL, "true"),
             "none": Bad({"targets": "\n"}, FAIL, "no source"),
+            "another-on-another-platform": Bad(
+                {"targets": f"{TARGETS}\n{VENDOR_TARGET}", "dgx_release": DGX_OS}, FAIL, "dgx.example.org"
+            ),
         },
         ("Repo-URI", "Trusted", "Signed-By", "=> "),
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from check_samples import SAMPLES, Bad, answer
+from check_samples import DGX_OS, SAMPLES, VENDOR_TARGET, Bad, answer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,3 +109,18 @@ def test_ports_of_a_platform_without_a_known_rate_are_unknown() -> None:
     judgement = judge(BY_ID["ib.ports-active"], answer(sample.good), replace(sample.expectation, rate_gbit_s=None))  # type: ignore[call-arg]
     assert judgement.verdict is Verdict.UNKNOWN
     assert judgement.reason == "expected the platform's port rate, got none in the catalogue"
+
+
+def test_signed_sources_of_dgx_os_remain_on_dgx_nodes() -> None:
+    sample = SAMPLES["software.sources-only-mirror"]
+    expected = replace(sample.expectation, may_keep_others=True)
+    check, others = BY_ID["software.sources-only-mirror"], f"{sample.good['targets']}\n{VENDOR_TARGET}"
+
+    def verdict(targets: str) -> Verdict:
+        parts = {**sample.good, "targets": targets, "dgx_release": DGX_OS}
+        return judge(check, answer(parts), expected).verdict
+
+    assert verdict(others) is Verdict.PASS
+    assert verdict(others.replace("dgx.example.org/\nTrusted: yes", "dgx.example.org/\nTrusted: no")) is Verdict.FAIL
+    assert verdict(VENDOR_TARGET) is Verdict.FAIL  # without the site's mirror
+    assert judge(check, answer({**sample.good, "targets": others}), expected).verdict is Verdict.FAIL  # no DGX OS

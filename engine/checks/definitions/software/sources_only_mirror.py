@@ -1,4 +1,8 @@
-"""software.sources-only-mirror: apt uses only the site's mirror, and verifies its signature."""
+"""software.sources-only-mirror: apt uses only the site's mirror, and verifies its signature.
+
+On DGX OS, the signed sources of the system remain, because NVIDIA's updates need them. Their hosts must be in the
+perimeter to be reached.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ....facts.operating_system import DGX_RELEASE
 from ....facts.packages.apt_sources import FILE_MARK, parse_index_targets, parse_source_files
 from ....facts.unreadable import Unreadable, excerpt
 from ....spec import Node
@@ -19,13 +24,16 @@ _INSECURE_SETTINGS = (
     "Acquire::AllowDowngradeToInsecureRepositories",
     "APT::Get::AllowUnauthenticated",
 )
+_NO_DGX_OS = "absent"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Expected(Expectation):
-    """From `site.yaml: artifacts.apt_url`, without a trailing slash."""
+    """From `site.yaml: artifacts.apt_url`, without a trailing slash, and the node's platform."""
 
     apt_url: str
+    may_keep_others: bool = False
+    """Whether signed sources remain if the node runs DGX OS."""
 
 
 class SourcesOnlyMirror(Check[Expected]):
@@ -35,7 +43,8 @@ class SourcesOnlyMirror(Check[Expected]):
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every node."""
-        yield Expected(apt_url=str(site.context.spec.artifacts.apt_url).rstrip("/"))
+        url = str(site.context.spec.artifacts.apt_url).rstrip("/")
+        yield Expected(apt_url=url, may_keep_others=site.context.platform(node).family == "dgx")
 
     def probe(self, expected: Expected) -> Probe:
         """Print the index targets that apt uses, its source files, and its settings for unsigned repositories."""
@@ -43,15 +52,20 @@ class SourcesOnlyMirror(Check[Expected]):
         files = f'for f in {paths}; do [ -s "$f" ] && {{ echo "{FILE_MARK}$f"; cat "$f"; echo; }}; done; true'
         names = f"^({'|'.join(_INSECURE_SETTINGS)}) "
         settings = f"apt-config dump --format '%f %v%n' | grep -iE {shlex.quote(names)}"
-        return Probe(script(targets="apt-get indextargets", files=files, settings=settings))
+        release = f"if [ -e {DGX_RELEASE} ]; then cat {DGX_RELEASE}; else echo {_NO_DGX_OS}; fi"
+        return Probe(script(targets="apt-get indextargets", files=files, settings=settings, dgx_release=release))
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if targets and files name only the mirror, its signature is valid, and no setting skips signatures."""
         sections = parse_sections(output)
         targets, entries = parse_index_targets(sections.text("targets")), parse_source_files(sections.text("files"))
-        findings = [] if targets and entries else [failed(f"{expected.apt_url} as a source", "no source")]
+        if not (release := sections.text("dgx_release").strip()):
+            raise Unreadable("a release of DGX OS, or none", "", where=DGX_RELEASE)
+        keeps_others = expected.may_keep_others and release != _NO_DGX_OS
+        is_mirror = any(_without_slash(target.repo_uri) == expected.apt_url for target in targets)
+        findings = [] if is_mirror and entries else [failed(f"{expected.apt_url} as a source", "no source")]
         for target in targets:
-            if _without_slash(target.repo_uri) != expected.apt_url:
+            if _without_slash(target.repo_uri) != expected.apt_url and not (keeps_others and target.is_verified):
                 findings.append(failed(f"only {expected.apt_url}", excerpt(target.repo_uri)))
             elif not target.is_verified:
                 findings.append(failed("a mirror with a verified signature", f"none in {target.entry}"))
@@ -59,15 +73,15 @@ class SourcesOnlyMirror(Check[Expected]):
             findings += [
                 failed(f"only {expected.apt_url}", f"{excerpt(uri)} in {entry.file}")
                 for uri in entry.uris
-                if _without_slash(uri) != expected.apt_url
+                if _without_slash(uri) != expected.apt_url and not keeps_others
             ]
-            if entry.signed_by is None:
+            is_own = expected.apt_url in map(_without_slash, entry.uris)
+            if entry.signed_by is None and (is_own or not keeps_others):
                 findings.append(failed("`Signed-By` with the site's key", f"none in {entry.file}"))
             findings += [failed("no option that skips signatures", f"{each} in {entry.file}") for each in entry.forced]
         findings += _setting_findings(sections.text("settings"))
-        return worst(
-            findings, otherwise=f"expected only {expected.apt_url}, signed by the site's key, got no other source"
-        )
+        got = "only signed sources of DGX OS besides" if keeps_others else "no other source"
+        return worst(findings, otherwise=f"expected only {expected.apt_url}, signed by the site's key, got {got}")
 
 
 def _setting_findings(text: str) -> Iterator[Judgement]:
