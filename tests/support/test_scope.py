@@ -19,9 +19,10 @@ COMMAND = [
     "setsid -f sh -c 'echo $$ > daemon; exec sleep 300'; echo $$ > main; echo started; exec sleep 300",
 ]
 STARTER = f"""
-import os, sys
+import os, signal, sys
 from pathlib import Path
 from sovctl.support.processes.scope import running
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run below nohup, which ignores it
 with running({COMMAND!r}, folder=Path("temporary")) as process:
     print(process.stdout.readline(), process.pid, flush=True)
     process.stdout.read()
