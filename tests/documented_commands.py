@@ -51,7 +51,7 @@ IN_THE_LAB = {
     ),
 }
 
-_COMMAND = re.compile(r"(?:^ {4}|^)(?:\w*\$ +)?(?:\S*/)?(sovctl [^#\n]+)", re.MULTILINE)
+_COMMAND = re.compile(r"(?:^ {4}|^)(?:\w*\$ +)?(?:[^\s=]*/)?(sovctl [^#\n]+)", re.MULTILINE)
 
 
 def typed(page: Path) -> list[str]:

@@ -30,6 +30,8 @@ OTHER_EXITS = {
         "sovctl plan my-site/site.yaml",
     ): ExitCode.BAD_INPUT,  # the preset's access key is absent
     ("validate", "sovctl validate site.yaml"): ExitCode.BAD_INPUT,  # the page shows two problems
+    ("node", "sovctl plan"): ExitCode.BAD_INPUT,  # as in README
+    ("node", 'sovctl node forget n2 --reason "destroyed, protocol 4711"'): ExitCode.BAD_INPUT,  # was never a node
 }
 OTHER_EXITS |= {
     ("size", line): ExitCode.FAILURE for line in typed(PAGES["size"]) if "--what-if" in line

@@ -28,9 +28,9 @@ from ..resources.resource_type import Query, ResourceType
 from ..resources.services.unit import full_name
 from ..resources.software.environment import ENGINE, GATEWAY
 from ..spec import Node, SiteSpec
-from ..spec.ssh_key import public_key_of
 from ..validation.load import catalog_of
 from . import code_wheel, reboots, unmanaged
+from .access_key import public_key_of
 from .observed_risk import with_observed_risk
 from .order import RESOURCE_TYPES
 from .reboots import restart_cause, with_reboot

@@ -1,4 +1,4 @@
-"""Public ssh keys: their fingerprints, and the public key of a private one."""
+"""Fingerprints of public ssh keys."""
 
 from __future__ import annotations
 
@@ -6,12 +6,7 @@ import base64
 import binascii
 import hashlib
 
-from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives import serialization
-
 from sovctl.support.canonical_json import sha256_hex
-
-_PUBLIC = (serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
 
 
 def key_fingerprint(line: str) -> str:
@@ -27,16 +22,6 @@ def key_fingerprint(line: str) -> str:
     if kind and blob[4 : 4 + len(kind)] == kind.encode() and _is_whole(blob):
         return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
     return f"unknown line {sha256_hex(line)[:12]}"
-
-
-def public_key_of(private_key: bytes) -> str:
-    """Return the public key of a private one as `type key`; empty for an encrypted, an unknown or no key."""
-    for load in (serialization.load_ssh_private_key, serialization.load_pem_private_key):
-        try:
-            return load(private_key, None).public_key().public_bytes(*_PUBLIC).decode()
-        except (ValueError, TypeError, UnsupportedAlgorithm):
-            continue
-    return ""
 
 
 def _is_whole(blob: bytes) -> bool:

@@ -60,7 +60,7 @@ def quiet(tmp_path: Path) -> Site:
 
 
 def test_nodes_that_do_not_answer_are_all_named_with_address_and_reason(quiet: Site) -> None:
-    wanted = {name: gather.Request({}, (), ()) for name in ("n1", "s1")}
+    wanted = {name: gather.Request({}, (), (), 60) for name in ("n1", "s1")}
     told: list[str] = []
     found = gather.gather(quiet.spec, quiet.folder, wanted, report=told.append)
     assert found.captures == {}
@@ -76,7 +76,7 @@ def test_nodes_that_do_not_answer_are_all_named_with_address_and_reason(quiet: S
 def test_a_key_file_that_is_not_there_is_bad_input(quiet: Site) -> None:
     (quiet.folder / quiet.spec.access.key_file).unlink()
     with pytest.raises(InputError, match="no such file") as caught:
-        gather.gather(quiet.spec, quiet.folder, {"n1": gather.Request({}, (), ())})
+        gather.gather(quiet.spec, quiet.folder, {"n1": gather.Request({}, (), (), 60)})
     assert caught.value.where == "site.yaml: access.key_file"
 
 
@@ -107,13 +107,14 @@ def test_a_request_of_more_than_a_mebibyte_reaches_a_node(quiet: Site, tmp_path:
         commands={f"c{number}": ["echo", f"{number} {'x' * 1000}"] for number in range(1200)},
         hash=tuple(f"/nowhere/{number}/*" for number in range(1000)),
         read=("/proc/sys/kernel/ostype",),
+        timeout_s=60,
     )
     assert len(json.dumps(vars(request))) > 1 << 20
     with ssh_servers(tmp_path / "ssh", ["127.0.0.2", "127.0.0.3"]) as servers:
         files = {"key_file": str(servers.key_file), "known_hosts_file": str(servers.known_hosts_file)}
         access = quiet.spec.access.model_copy(update={**files, "port": servers.port, "user": "root"})
         spec = quiet.spec.model_copy(update={"access": access})
-        wanted = {"n1": gather.Request({"name": ["echo", "small"]}, (), ()), "n2": request}
+        wanted = {"n1": gather.Request({"name": ["echo", "small"]}, (), (), 60), "n2": request}
         found = gather.gather(spec, quiet.folder, wanted).require_all(spec)
     assert found["n1"]["commands"]["name"]["stdout"] == "small\n"
     assert found["n2"]["commands"]["c1199"]["stdout"] == f"1199 {'x' * 1000}\n"

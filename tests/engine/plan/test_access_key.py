@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sovctl.engine.spec.ssh_key import public_key_of
+from sovctl.engine.plan.access_key import public_key_of
 
 
 def generated(folder: Path, *options: str, passphrase: str = "") -> tuple[bytes, str]:
