@@ -228,7 +228,8 @@ class LabSite:
 
     def post(self, model: str, content: Any, **fields: Any) -> tuple[int, str, dict[str, Any]]:
         """Send one chat with any content; return status, route and body. Status 0: no answer."""
-        body = {"model": model, "messages": [{"role": "user", "content": content}], "max_tokens": 160, **fields}
+        body = {"model": model, "messages": [{"role": "user", "content": content}], "temperature": 0, "max_tokens": 160}
+        body |= fields
         return self._ask("POST", "/v1/chat/completions", body)
 
     def gateway_is_ready(self) -> bool:

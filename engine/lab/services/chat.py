@@ -79,12 +79,14 @@ def _ask(job: dict[str, Any]) -> dict[str, str]:
     messages: Any = [{"role": "user", "content": job["text"]}]
     if job["stream"]:
         with client.chat.completions.with_streaming_response.create(
-            model=job["model"], messages=messages, stream=True, max_tokens=160
+            model=job["model"], messages=messages, stream=True, temperature=0, max_tokens=160
         ) as response:
             route = response.headers.get(ROUTE_HEADER, "")
             text = "".join(chunk.choices[0].delta.content or "" for chunk in response.parse() if chunk.choices)
         return {"text": text, "route": route}
-    raw = client.chat.completions.with_raw_response.create(model=job["model"], messages=messages, max_tokens=160)
+    raw = client.chat.completions.with_raw_response.create(
+        model=job["model"], messages=messages, temperature=0, max_tokens=160
+    )
     return {"text": raw.parse().choices[0].message.content or "", "route": raw.headers.get(ROUTE_HEADER, "")}
 
 
