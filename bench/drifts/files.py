@@ -47,7 +47,8 @@ def kinds() -> Iterator[Kind]:
 def _others() -> Iterator[Kind]:
     limits = "/etc/security/limits.d/90-sovctl.conf"
     yield Kind("n2/append-only/limits.d", "n2", f"chattr +a {limits}", f"n2/attributes/{limits}")
-    yield Kind("n1/link/sysctl.d", "n1", "cd /etc/sysctl.d; cp 90-sovctl.conf /root/s; ln -sf /root/s 90-sovctl.conf",
+    link = "cd /etc/sysctl.d; cp 90-sovctl.conf /var/tmp/s; ln -sf /var/tmp/s 90-sovctl.conf"
+    yield Kind("n1/link/sysctl.d", "n1", link,
                "n1/attributes//etc/sysctl.d/90-sovctl.conf", "link", also=("n1/tuning/kernel",),
                subject="sysctl")  # fmt: skip
     secrets, config = "/etc/sovctl/secrets", "/etc/sovctl/gateway.yaml"

@@ -9,7 +9,7 @@ from .lab import ADMINISTRATOR, MODEL
 
 POOL, GATEWAY = "n1/pool/chat", "s1/gateway/gateway"
 _ENVIRONMENT = "$(ls -d /opt/sovctl/gateway/lib/python3*/site-packages)"
-_FLIP = "touch -r {0} /root/t; printf X | dd of={0} bs=1 seek={1} conv=notrunc status=none; touch -r /root/t {0}"
+_FLIP = "touch -r {0} /var/tmp/t; printf X | dd of={0} bs=1 seek={1} conv=notrunc status=none; touch -r /var/tmp/t {0}"
 """Replaces one byte and keeps the time of the file."""
 
 
@@ -92,8 +92,8 @@ def _pools() -> Iterator[Kind]:
     # The file is restored with its time after the process has read it, so that only the process has the other flag.
     read = "/proc/$(systemctl show --property=MainPID --value sovctl-pool-chat)/cmdline"
     wait = f"for i in $(seq 60); do tr '\\0' ' ' < {read} | grep -q 'max-num-seqs 4' && break; sleep 1; done"
-    yield kind("flag of the process", "running_flags", f"cp -p {flags} /root/f; {edit}; systemctl restart "
-               f"sovctl-pool-chat; {wait}; cp -p /root/f {flags}; rm /root/f")  # fmt: skip
+    yield kind("flag of the process", "running_flags", f"cp -p {flags} /var/tmp/f; {edit}; systemctl restart "
+               f"sovctl-pool-chat; {wait}; cp -p /var/tmp/f {flags}; rm /var/tmp/f")  # fmt: skip
     drop_in = "/run/systemd/system/sovctl-pool-chat.service.d"
     write = f"mkdir -p {drop_in}; printf '[Service]\\nEnvironment=VLLM_LOGGING_LEVEL=DEBUG\\n' > {drop_in}/z.conf"
     yield kind("variable of the process", "running_environment", f"{write}; systemctl daemon-reload; systemctl "
@@ -113,12 +113,12 @@ def _credentials() -> Iterator[Kind]:
 
     tls, secrets = "/etc/sovctl/tls", "/etc/sovctl/secrets"
     key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes"
-    make = f"openssl req -x509 {key} -subj /CN=n1 -days {{}} -keyout /root/k -out /root/c 2>/dev/null; "
-    yield kind("n1", "repointed", f"{tls}/node.pem", "cp -p FILE /root/n; ln -sf /root/n FILE",
+    make = f"openssl req -x509 {key} -subj /CN=n1 -days {{}} -keyout /var/tmp/k -out /var/tmp/c 2>/dev/null; "
+    yield kind("n1", "repointed", f"{tls}/node.pem", "cp -p FILE /var/tmp/n; ln -sf /var/tmp/n FILE",
                also=(f"n1/attributes/{tls}/node.pem",))  # fmt: skip
-    yield kind("s1", "expires soon", f"{tls}/node.pem", make.format(3) + "cat /root/c > FILE")
-    yield kind("n1", "other key", f"{tls}/node.key", make.format(300) + "cat /root/k > FILE")
-    yield kind("s1", "another authority", f"{tls}/ca.pem", make.format(300) + "cat /root/c >> FILE")
+    yield kind("s1", "expires soon", f"{tls}/node.pem", make.format(3) + "cat /var/tmp/c > FILE")
+    yield kind("n1", "other key", f"{tls}/node.key", make.format(300) + "cat /var/tmp/k > FILE")
+    yield kind("s1", "another authority", f"{tls}/ca.pem", make.format(300) + "cat /var/tmp/c >> FILE")
     yield kind("n1", "removed", f"{tls}/ca.pem", "rm FILE")
     yield kind("s1", "mode", f"{secrets}/token.key", "chmod 0644 FILE")
     yield kind("s1", "owner", f"{secrets}/vault.kek", "chown 0 FILE")
@@ -149,7 +149,7 @@ def _host() -> Iterator[Kind]:
     yield Kind(
         "n2/hosts",
         "n2",
-        "(echo 192.0.2.9 s1; cat /etc/hosts) > /root/h; cat /root/h > /etc/hosts",
+        "(echo 192.0.2.9 s1; cat /etc/hosts) > /var/tmp/h; cat /var/tmp/h > /etc/hosts",
         "n2/hosts_file/nodes",
     )
     drop_in = "/etc/ssh/sshd_config.d"

@@ -57,7 +57,8 @@ def _services() -> Iterator[Kind]:
     yield Kind("s1/drop-in/gateway", "s1", drop_in, "s1/unit/sovctl-gateway.service", "other_files",
                subject="gateway unit", restarts=(gateway,))  # fmt: skip
     # Without a reload, systemd runs the old unit.
-    stale = f"cp -p {path} /root/u; echo '# x' >> {path}; systemctl daemon-reload; mv /root/u {path}; touch {path}"
+    edit = f"cp -p {path} /var/tmp/u; echo '# x' >> {path}"
+    stale = f"{edit}; systemctl daemon-reload; mv /var/tmp/u {path}; touch {path}"
     yield Kind("s1/not reloaded/gateway", "s1", stale, "s1/unit/sovctl-gateway.service", "needs_daemon_reload",
                subject="gateway unit", restarts=(gateway,), also=(gateway,))  # fmt: skip
     yield Kind("n1/stopped/pool", "n1", "systemctl stop sovctl-pool-chat", pool, "active", subject="pool process")

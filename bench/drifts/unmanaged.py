@@ -40,10 +40,10 @@ _THINGS = (
      "rm /etc/sudoers.d/drift"),
     ("root key", "mkdir -p /root/.ssh; echo key > /root/.ssh/authorized_keys", "access//root/.ssh/authorized_keys",
      "rm /root/.ssh/authorized_keys"),
-    ("key of the account of apply", ("cp -p /home/ops/.ssh/authorized_keys /root/keys; "
+    ("key of the account of apply", ("cp -p /home/ops/.ssh/authorized_keys /var/tmp/keys; "
      "echo 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIPPd4lxmIp4xfbcmvVh1cB5J7ObeQHVnYYbxuNZ0pTDA x' "
      ">> /home/ops/.ssh/authorized_keys"),
-     "access//home/ops/.ssh/authorized_keys", "mv /root/keys /home/ops/.ssh/authorized_keys"),
+     "access//home/ops/.ssh/authorized_keys", "mv /var/tmp/keys /home/ops/.ssh/authorized_keys"),
     ("sshd drop-in", "printf 'Match User ops\\n  PasswordAuthentication yes\\n' > /etc/ssh/sshd_config.d/50-z.conf",
      "access//etc/ssh/sshd_config.d/50-z.conf", "rm /etc/ssh/sshd_config.d/50-z.conf"),
     ("modprobe.d", "mkdir -p /etc/modprobe.d; echo '# x' > /etc/modprobe.d/z.conf", "file//etc/modprobe.d/z.conf",
@@ -79,14 +79,14 @@ _THINGS = (
     ("tmpfiles.d", "mkdir -p /etc/tmpfiles.d; touch /etc/tmpfiles.d/z.conf", "file//etc/tmpfiles.d/z.conf",
      "rm /etc/tmpfiles.d/z.conf"),
     ("rc.local", "printf '#!/bin/sh\\n' > /etc/rc.local", "file//etc/rc.local", "rm /etc/rc.local"),
-    ("changed program", "cp -p /usr/bin/nvidia-smi /root/p; echo >> /usr/bin/nvidia-smi",
-     "changed package file//usr/bin/nvidia-smi", "mv /root/p /usr/bin/nvidia-smi"),
-    ("changed sudoers", "cp -p /etc/sudoers /root/s; echo '# x' >> /etc/sudoers", "changed package file//etc/sudoers",
-     "mv /root/s /etc/sudoers"),
-    ("changed PAM", "cp -p /etc/pam.d/sshd /root/pam; echo '# x' >> /etc/pam.d/sshd",
-     "changed package file//etc/pam.d/sshd", "mv /root/pam /etc/pam.d/sshd"),
-    ("removed program", "mv /usr/bin/chronyc /root/c", "changed package file//usr/bin/chronyc",
-     "mv /root/c /usr/bin/chronyc"),
+    ("changed program", "cp -p /usr/bin/nvidia-smi /var/tmp/p; echo >> /usr/bin/nvidia-smi",
+     "changed package file//usr/bin/nvidia-smi", "mv /var/tmp/p /usr/bin/nvidia-smi"),
+    ("changed sudoers", "cp -p /etc/sudoers /var/tmp/s; echo '# x' >> /etc/sudoers",
+     "changed package file//etc/sudoers", "mv /var/tmp/s /etc/sudoers"),
+    ("changed PAM", "cp -p /etc/pam.d/sshd /var/tmp/pam; echo '# x' >> /etc/pam.d/sshd",
+     "changed package file//etc/pam.d/sshd", "mv /var/tmp/pam /etc/pam.d/sshd"),
+    ("removed program", "mv /usr/bin/chronyc /var/tmp/c", "changed package file//usr/bin/chronyc",
+     "mv /var/tmp/c /usr/bin/chronyc"),
 )  # fmt: skip
 _OF_GPU_NODE = ("changed program",)
 
