@@ -85,8 +85,8 @@ _THINGS = (
      "changed package file//etc/sudoers", "mv /var/tmp/s /etc/sudoers"),
     ("changed PAM", "cp -p /etc/pam.d/sshd /var/tmp/pam; echo '# x' >> /etc/pam.d/sshd",
      "changed package file//etc/pam.d/sshd", "mv /var/tmp/pam /etc/pam.d/sshd"),
-    ("removed program", "mv /usr/bin/chronyc /var/tmp/c", "changed package file//usr/bin/chronyc",
-     "mv /var/tmp/c /usr/bin/chronyc"),
+    ("removed program", "mv /usr/bin/chronyc /var/tmp/chronyc", "changed package file//usr/bin/chronyc",
+     "mv /var/tmp/chronyc /usr/bin/chronyc"),
 )  # fmt: skip
 _OF_GPU_NODE = ("changed program",)
 
