@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("cli", "engine", "gateway", "compliance", "support")
-ON_NODES = ("engine/lab/standins/", "engine/checks/definitions/probe_scripts/", "engine/facts/probes/node_probe.py")
+ON_NODES = ("engine/lab/standins/", "engine/checks/probes/scripts/", "engine/facts/probes/node_probe.py")
 
 
 def _modules(path: Path) -> list[str]:

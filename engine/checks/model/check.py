@@ -22,7 +22,7 @@ from sovctl.compliance.verdict import Verdict
 
 from ...facts.unreadable import Unreadable, excerpt
 from ...spec import Node
-from ...spec.types import Secret
+from .probe import MARK, TIMED_OUT, Probe, ProbeOutput
 
 if TYPE_CHECKING:
     from .check_context import CheckContext
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 # From worst to best. A measured failure outranks a missing measurement.
 _WORST_FIRST = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN, Verdict.PASS, Verdict.NOT_APPLICABLE)
 _MAX_REASONS = 5
-MARK = "=== sovctl"
-"""Prefix of the lines that `probe_sections.script` prints before and after each section."""
-TIMED_OUT = 124  # timeout(1), EXIT STATUS
 
 
 class Method(StrEnum):
@@ -40,6 +37,30 @@ class Method(StrEnum):
 
     TEST = "TEST"
     EXAMINE = "EXAMINE"
+
+
+class Severity(StrEnum):
+    """What a failure means for the institution; reports list failures in this order."""
+
+    CRITICAL = "critical"
+    """Data can leave, be read or be falsified, or a GPU computes wrong results."""
+    HIGH = "high"
+    """The node, a pool or a gateway cannot serve as planned."""
+    MEDIUM = "medium"
+    """It serves slower, or without spare capacity."""
+    LOW = "low"
+    """A deviation without an effect on users today."""
+
+
+class Level(StrEnum):
+    """How long a check takes, and whether it puts load on the node. A level contains the levels before it."""
+
+    QUICK = "quick"
+    """Seconds, read-only."""
+    FULL = "full"
+    """Minutes: reads whole trees and models, and runs short tests of GPUs and links on a node without users."""
+    BURN_IN = "burn-in"
+    """Hours, on a node without users."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,29 +72,6 @@ class Expectation:
     """
 
     subject: str = ""
-
-
-@dataclass(frozen=True)
-class Probe:
-    """A read-only command for `sh`. It runs as root on a node, or as the operator on the controller.
-
-    Args:
-        timeout_s: time limit; the result is UNKNOWN after it.
-        secret: passed to the command on standard input; never part of its text.
-    """
-
-    command: str
-    timeout_s: int = 60
-    secret: Secret | None = None
-
-
-@dataclass(frozen=True)
-class ProbeOutput:
-    """The output of a probe. `exit_code` is None if the probe could not be run or exceeded its time limit."""
-
-    exit_code: int | None
-    stdout: str
-    stderr: str
 
 
 @dataclass(frozen=True)
@@ -122,6 +120,10 @@ class Check(ABC, Generic[E]):
     controls: ClassVar[tuple[str, ...]]
     """NIST SP 800-53 ids in OSCAL spelling (`sc-7.5` is SC-7(5)) for which the result is evidence; sorted."""
     method: ClassVar[Method]
+    severity: ClassVar[Severity]
+    remedy: ClassVar[str]
+    """The next step after FAIL, as an instruction in one sentence."""
+    level: ClassVar[Level] = Level.QUICK
     former_ids: ClassVar[tuple[str, ...]] = ()
     """Ids in evidence, control maps and waivers of earlier releases."""
 

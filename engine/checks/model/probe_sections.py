@@ -1,6 +1,5 @@
-"""Probes of several commands. Marks before and after each section reveal output that was cut off.
+"""The output of a probe by section. Marks before and after each section reveal output that was cut off.
 
-script(tracking="chronyc -c tracking", sources="chronyc -c sources")
 sections = parse_sections(output)
 sections.text("tracking")         # raises Unreadable if it is missing, incomplete, or exited with a code other than 0
 """
@@ -12,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...facts.unreadable import Unreadable, excerpt
-from .check import MARK, ProbeOutput
+from .probe import MARK, ProbeOutput
 
 _BEGIN = re.compile(rf"^{MARK} begin (\w+)$")
 _END = re.compile(rf"^{MARK} end (\w+) (\d+)$")
@@ -55,15 +54,6 @@ class ProbeSections:
             got = f"{section.exit_code}: {excerpt(message)}" if message else str(section.exit_code)
             raise Unreadable(f"exit code 0 of {name}", got, where="probe", is_description=True)
         return section.text
-
-
-def script(**commands: str) -> str:
-    """Return text for `sh` that runs each command in a subshell, in order, regardless of earlier exit codes."""
-    return "".join(
-        f"echo '{MARK} begin {name}'; echo '{MARK} begin {name}' >&2\n(\n{command}\n)\n"
-        f"printf '\\n{MARK} end {name} %d\\n' $?\n"
-        for name, command in commands.items()
-    )
 
 
 def parse_sections(output: ProbeOutput) -> ProbeSections:

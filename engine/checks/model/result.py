@@ -11,7 +11,8 @@ from typing import Any
 
 from sovctl.compliance.verdict import Verdict
 
-from .check import Judgement, ProbeOutput
+from .check import Judgement
+from .probe import ProbeOutput
 from .target import CheckTarget
 
 

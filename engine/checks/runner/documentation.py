@@ -1,44 +1,65 @@
-"""Generates docs/checks.md from the registry: id, assertion, method and controls of every check.
+"""Generates docs/checks.md from the definitions of the checks.
 
 python -m sovctl.engine.checks.runner.documentation docs/checks.md      # writes the file; a test compares it
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 from typing import Any
 
 from sovctl.support.atomic_files import write_atomic
 
-from ..model.check import Check
-from ..registry import CHECKS
+from .. import definitions
+from ..model.check import Check, Severity
+from ..registry import CHECKS, TOPICS
 
 _HEAD = """\
 # Checks
 
-<!-- Generated from engine/checks/registry.py by
+<!-- Generated from engine/checks/definitions/ by
 `python -m sovctl.engine.checks.runner.documentation docs/checks.md`: no edits. -->
 
 `sovctl verify` runs these checks. `site.yaml` and the catalogue determine the nodes, and the objects on a node, that a
-check applies to. Methods are those of NIST SP 800-53A: TEST exercises a component, EXAMINE reads its configuration.
-Controls are those of NIST SP 800-53 Rev. 5; the result of a check is evidence for a part of each control, not for the
-whole control. Expected numbers are in `engine/catalog/`, each with unit, source, kind and date.
+check applies to. Expected numbers are in `engine/catalog/`, each with unit, source, kind and date. The check
+`topic.words-of-it` is defined in `engine/checks/definitions/topic/words_of_it.py`.
 
-The check `topic.words-of-it` is defined in `engine/checks/definitions/topic/words_of_it.py`.
-
-| check | assertion | method | controls |
-|---|---|---|---|
+- **Verdicts.** PASS; FAIL: measured, and not as expected; WARN: an operator should review it; UNKNOWN: not measured,
+  which blocks as FAIL does; N/A: the part does not exist.
+- **Level.** `quick`: seconds, read-only. `full`: minutes, with load on GPUs and links. `burn-in`: hours. A level
+  contains the levels before it.
+- **Severity** of a failure. {severities}
+- **Evidence.** Method of NIST SP 800-53A (TEST exercises a component, EXAMINE reads its configuration), and controls of
+  NIST SP 800-53 Rev. 5. The result of a check is evidence for a part of each control, not for the whole control.
 """
+
+_SEVERITIES = {
+    Severity.CRITICAL: "data can leave, be read or be falsified, or a GPU computes wrong results",
+    Severity.HIGH: "a node, a pool or a gateway cannot serve as planned",
+    Severity.MEDIUM: "it serves slower, or without spare capacity",
+    Severity.LOW: "no effect on users today",
+}
 
 
 def page() -> str:
     """Return the page."""
-    rows = [
-        f"| {_ids(check)} | {check.title} | {check.method} | {', '.join(map(_control, check.controls))} |"
+    severities = "; ".join(f"`{name}`: {meaning}" for name, meaning in _SEVERITIES.items())
+    head = _HEAD.replace("{severities}", f"{severities}.")
+    return head + "".join(_section(topic) for topic in TOPICS)
+
+
+def _section(topic: str) -> str:
+    title = (importlib.import_module(f"{definitions.__name__}.{topic}").__doc__ or "").strip().splitlines()[0]
+    rows = "".join(
+        f"| {_ids(check)} | {check.title} | {check.severity} | {check.level} | {check.remedy} | "
+        f"{check.method}: {', '.join(map(_control, check.controls))} |\n"
         for check in CHECKS
-    ]
-    return _HEAD + "\n".join(rows) + "\n"
+        if check.id.startswith(f"{topic}.")
+    )
+    head = "| check | assertion | severity | level | after FAIL | evidence |\n|---|---|---|---|---|---|\n"
+    return f"\n## {topic}\n\n{title}\n\n{head}{rows}"
 
 
 def _ids(check: Check[Any]) -> str:

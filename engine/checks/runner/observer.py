@@ -18,7 +18,8 @@ from ...facts.hardware.gpu import SIMULATION_COMMENT
 from ...facts.node import SIMULATION_MARK
 from ...facts.unreadable import excerpt
 from ...spec.types import Secret
-from ..model.check import Probe, ProbeOutput, judge
+from ..model.check import judge
+from ..model.probe import Probe, ProbeOutput
 from ..model.result import Result, not_measured, result_of, utc_now
 from ..model.target import CheckTarget
 from . import transport

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from check_samples import FM_UNIT, H100_FABRIC, answer
+from check_cases.case import FM_UNIT, answer
+from check_cases.nvlink import H100_FABRIC
 
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.checks.definitions.gpu import _gpu_check

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from check_samples import DGX_OS, SAMPLES, VENDOR_TARGET, Bad, answer
+from check_cases.case import Bad, answer
+from check_cases.software import DGX_OS, VENDOR_TARGET
+from check_samples import SAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.model.check import Judgement, ProbeOutput, failed, judge, passed, unknown, warned, worst
+from sovctl.engine.checks.model.check import Judgement, failed, judge, passed, unknown, warned, worst
+from sovctl.engine.checks.model.probe import ProbeOutput
 from sovctl.engine.checks.registry import BY_ID, CHECKS
 
 ALL = [check.id for check in CHECKS]

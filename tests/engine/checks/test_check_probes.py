@@ -18,16 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from check_samples import SAMPLES, answer
+from check_cases.case import answer
+from check_samples import SAMPLES
 
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.certificate_authority import ROOT_DAYS, Authority
-from sovctl.engine.checks.definitions._probe_commands import SCRIPTS, python_command
 from sovctl.engine.checks.definitions.gateway import _gateway_check
 from sovctl.engine.checks.definitions.model import checksum
 from sovctl.engine.checks.definitions.site import root_certificate_lasts
-from sovctl.engine.checks.model.check import ProbeOutput, judge
-from sovctl.engine.checks.model.probe_sections import parse_sections, script
+from sovctl.engine.checks.model.check import judge
+from sovctl.engine.checks.model.probe import Probe, ProbeOutput
+from sovctl.engine.checks.model.probe_sections import parse_sections
+from sovctl.engine.checks.probes.commands import SCRIPTS, python_command
 from sovctl.engine.checks.registry import BY_ID, CHECKS
 from sovctl.engine.facts.unreadable import Unreadable
 from sovctl.engine.resources.context import render
@@ -65,7 +67,8 @@ def test_the_root_certificate_is_read_where_it_lies_and_unknown_where_it_does_no
 
 
 def test_samples_have_the_form_that_the_shell_prints() -> None:
-    real = sh(script(one="echo first; echo noise >&2", two="printf cut-short", three="echo x; exit 7", four="true"))
+    probe = Probe.of(one="echo first; echo noise >&2", two="printf cut-short", three="echo x; exit 7", four="true")
+    real = sh(probe.command)
     assert real.stdout == answer({"one": "first\n", "two": "cut-short", "three": (7, "x\n"), "four": ""}).stdout
     sections = parse_sections(real)
     assert [sections.section(name).text.strip() for name in ("one", "two", "three", "four")] == [
@@ -86,7 +89,7 @@ def test_the_gateways_own_check_loads_the_compiled_patterns_of_the_service() -> 
 
 
 def test_a_part_that_fails_says_what_it_said() -> None:
-    sections = parse_sections(sh(script(gone="definitely-no-such-command --help")))
+    sections = parse_sections(sh(Probe.of(gone="definitely-no-such-command --help").command))
     with pytest.raises(Unreadable, match=r"exit code 0 of gone, got 127: .*definitely-no-such-command"):
         sections.text("gone")
 
@@ -173,7 +176,7 @@ def server_context(identity: tuple[Path, Path, Path], *, mutual: bool, version: 
 
 def unauthenticated(port: int, identity: tuple[Path, Path, Path]) -> ProbeOutput:
     words = ("127.0.0.1", str(port), *map(str, identity), "/health", "/invocations", "/tokenize", "/metrics")
-    return sh(script(doors=python_command("mutual_tls", *words, interpreter=sys.executable)))
+    return sh(Probe.of(doors=python_command("mutual_tls", *words, interpreter=sys.executable)).command)
 
 
 @pytest.mark.parametrize("version", TLS_VERSIONS)
@@ -246,7 +249,7 @@ def ask(identity: tuple[Path, Path, Path]) -> Iterator[Callable[..., ProbeOutput
         def run(mode: str, *arguments: str, key: str = Gateway.key) -> ProbeOutput:
             words = (mode, f"https://127.0.0.1:{port}", str(identity[0]), *arguments)
             command = python_command("gateway_client", *words, interpreter=sys.executable)
-            return sh(script(ask=command), stdin=f"{key}\n")
+            return sh(Probe.of(ask=command).command, stdin=f"{key}\n")
 
         yield run
 

@@ -9,7 +9,8 @@ import pytest
 from example_sites import example
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.model.check import Judgement, ProbeOutput
+from sovctl.engine.checks.model.check import Judgement
+from sovctl.engine.checks.model.probe import ProbeOutput
 from sovctl.engine.checks.model.result import result_of, utc_now
 from sovctl.engine.checks.model.target import CheckTarget
 from sovctl.engine.checks.registry import BY_ID

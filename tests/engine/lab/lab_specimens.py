@@ -10,7 +10,8 @@ from typing import Any
 from sovctl.engine.checks.definitions.gpu import _gpu_check
 from sovctl.engine.checks.definitions.ib import ports_active
 from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
-from sovctl.engine.checks.model.check import MARK, Expectation, ProbeOutput, judge
+from sovctl.engine.checks.model.check import Expectation, judge
+from sovctl.engine.checks.model.probe import MARK, ProbeOutput
 from sovctl.engine.checks.registry import CHECKS as REGISTRY
 from sovctl.engine.lab.layout import NODES, Lab, LabNode, node_named
 from sovctl.engine.lab.lifecycle import lifecycle

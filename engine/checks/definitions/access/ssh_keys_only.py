@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from ....facts.sshd import parse_sshd
 from ....spec import Node
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
 
 # Accepted values of each key of `sshd -T`. Older servers print prohibit-password as "without-password".
 _ACCEPTED = {
@@ -37,6 +38,8 @@ class SshKeysOnly(Check[Expected]):
     id, version, method = "access.ssh-keys-only", 1, Method.EXAMINE
     title = "sshd accepts public keys only"
     controls = ("ac-17", "ia-2", "ia-5")
+    severity = Severity.CRITICAL
+    remedy = "run `sovctl plan` and `sovctl apply`; remove other files in `sshd_config.d` that permit passwords"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every node, for the user of `site.yaml: access` and for root."""
@@ -45,12 +48,10 @@ class SshKeysOnly(Check[Expected]):
     def probe(self, expected: Expected) -> Probe:
         """Print the effective configuration for each login."""
         return Probe(
-            script(
-                **{
-                    f"user_{number}": f"sshd -T -C {shlex.quote(f'user={user},host=localhost,addr=127.0.0.1')}"
-                    for number, user in enumerate(expected.users)
-                }
-            )
+            {
+                f"user_{number}": f"sshd -T -C {shlex.quote(f'user={user},host=localhost,addr=127.0.0.1')}"
+                for number, user in enumerate(expected.users)
+            }
         )
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from ....facts.chrony import Source, parse_sources, parse_tracking
 from ....spec import Node
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
 
 _MAX_STRATUM = 15  # 16 means unsynchronised, RFC 5905 section 7.3
 _SYNCHRONIZATION_S = 15  # iburst gives four measurements within 6 s (chrony.conf(5)); twice that, and a margin
@@ -27,6 +28,8 @@ class ClockSynchronized(Check[Expected]):
     id, version, method = "clock.synchronized", 1, Method.TEST
     title = "the clock is synchronized with the site's NTP servers"
     controls = ("au-8", "sc-45")
+    severity = Severity.HIGH
+    remedy = "check that the NTP servers of `clock.servers` answer; `chronyc sources` on the node shows each of them"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every node."""
@@ -44,7 +47,7 @@ class ClockSynchronized(Check[Expected]):
             f"chronyc -c tracking | awk -F, '{{exit !({is_close})}}' && break; sleep 1; done"
         )
         tracking = f"({wait}) >/dev/null 2>&1; chronyc -N -c tracking"
-        return Probe(script(tracking=tracking, sources="chronyc -N -c sources"))
+        return Probe.of(tracking=tracking, sources="chronyc -N -c sources")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if a configured source is selected and reachable, and the maximum clock error is within the limit."""

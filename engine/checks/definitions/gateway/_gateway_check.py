@@ -1,4 +1,4 @@
-"""Expectation of the checks that send requests to the gateway (`probe_scripts/gateway_client.py`)."""
+"""Expectation of the checks that send requests to the gateway (`probes/scripts/gateway_client.py`)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from ....facts.unreadable import Unreadable
 from ....resources.credential import TLS
 from ....spec import Node
 from ....spec.types import Secret
-from ...model.check import Check, Expectation, Probe, ProbeOutput
+from ...model.check import Check, Expectation
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
-from .._probe_commands import python_command
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
+from ...probes.commands import python_command
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,7 @@ def gateway_request(
         has_key: whether the program reads the API key from standard input.
     """
     command = python_command("gateway_client", mode, expected.url, f"{TLS}/ca.pem", *arguments, interpreter=interpreter)
-    return Probe(script(ask=command), timeout_s=180, secret=expected.key if has_key else None)
+    return Probe({"ask": command}, timeout_s=180, secret=expected.key if has_key else None)
 
 
 def single_row(output: ProbeOutput) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...model.check import Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
+from ...model.check import Judgement, Method, Severity, failed, unknown, worst
+from ...model.probe import Probe, ProbeOutput
 from ._gateway_check import Expected, GatewayCheck, gateway_request, rows
 
 
@@ -10,6 +11,8 @@ class GatewayAnswers(GatewayCheck):
     id, version, method = "gateway.answers", 1, Method.TEST
     title = "the gateway answers a chat request for every model name"
     controls = ("si-13",)
+    severity = Severity.HIGH
+    remedy = "read `journalctl -u sovctl-gateway` on the node, and the verdicts of the pools"
 
     def probe(self, expected: Expected) -> Probe:
         """Send one chat request for every model name."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ....resources.gateway.service import DATA
-from ...model.check import Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
-from .._probe_commands import GATEWAY_PYTHON
+from ...model.check import Judgement, Method, Severity, failed, unknown, worst
+from ...model.probe import Probe, ProbeOutput
+from ...probes.commands import GATEWAY_PYTHON
 from ._gateway_check import Expected, GatewayCheck, gateway_request, single_row
 
 _RECORDS = ("gateway.request", "gateway.answer")
@@ -15,6 +16,8 @@ class AuditRecordPerRequest(GatewayCheck):
     id, version, method = "gateway.audit-record-per-request", 1, Method.TEST
     title = "the audit ledger records an answered request once, without its text"
     controls = ("au-12", "au-2", "au-3")
+    severity = Severity.CRITICAL
+    remedy = "stop the gateway; free space of the ledger, and read `journalctl -u sovctl-gateway`"
 
     def probe(self, expected: Expected) -> Probe:
         """Send a request and search for its records, with the gateway's interpreter, which can parse the ledger."""

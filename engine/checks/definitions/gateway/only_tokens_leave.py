@@ -11,10 +11,11 @@ from ....facts.unreadable import Unreadable
 from ....resources.gateway import service as gateway_config
 from ....spec import Node
 from ....spec.service_accounts import GATEWAY_USER
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
-from .._probe_commands import GATEWAY_PYTHON
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
+from ...probes.commands import GATEWAY_PYTHON
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,8 @@ class OnlyTokensLeave(Check[Expected]):
     id, version, method = "gateway.only-tokens-leave", 1, Method.TEST
     title = "outgoing requests contain tokens in place of identifiers"
     controls = ("ac-4", "sc-7")
+    severity = Severity.CRITICAL
+    remedy = "remove the cloud upstream from site.yaml and apply it, until the named detector works again"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Nodes on which the gateway runs."""
@@ -45,7 +48,7 @@ class OnlyTokensLeave(Check[Expected]):
         """
         words = ["env", f"CACHE_DIRECTORY={gateway_config.CACHE}"]
         words += [GATEWAY_PYTHON, "-B", "-m", "sovctl.gateway", "check", "--config", expected.config, "--json"]
-        return Probe(script(check=shlex.join(["runuser", "-u", GATEWAY_USER, "--", *words])))
+        return Probe.of(check=shlex.join(["runuser", "-u", GATEWAY_USER, "--", *words]))
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if the row `leaving` passes, and every other check of the gateway too."""

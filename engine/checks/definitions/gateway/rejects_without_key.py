@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...model.check import Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
+from ...model.check import Judgement, Method, Severity, failed, unknown, worst
+from ...model.probe import Probe, ProbeOutput
 from ._gateway_check import Expected, GatewayCheck, gateway_request, rows
 
 _REJECTED = ("no key", "wrong key", "models without key")
@@ -13,6 +14,8 @@ class RejectsWithoutKey(GatewayCheck):
     id, version, method = "gateway.rejects-without-key", 1, Method.TEST
     title = "the gateway rejects requests without a valid API key"
     controls = ("ac-14", "ac-3", "ia-9")
+    severity = Severity.CRITICAL
+    remedy = "stop the gateway; compare its configuration with the plan, then run `sovctl apply`"
 
     def probe(self, expected: Expected) -> Probe:
         """Send requests without a key and with a wrong one; `/healthz` is the control."""

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from ....resources.gateway.service import DATA
 from ....spec import Node
-from ...model.check import Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
+from ...model.check import Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
+from ...model.probe import Probe, ProbeOutput
 from ._gateway_check import Expected, GatewayCheck, gateway_request, single_row
 
 
@@ -15,6 +16,8 @@ class VaultEncrypted(GatewayCheck):
     id, version, method = "gateway.vault-encrypted", 1, Method.TEST
     title = "tokenized identifiers are not readable in the vault's files"
     controls = ("sc-28", "sc-28.1")
+    severity = Severity.CRITICAL
+    remedy = "stop the gateway; check owner and mode of the vault, then run `sovctl plan` and `sovctl apply`"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Gateway nodes of a site with a model name that prefers a cloud."""

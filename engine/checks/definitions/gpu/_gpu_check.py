@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....spec import Node
-from ...model.check import Check, Expectation, Probe
+from ...model.check import Check, Expectation
 from ...model.check_context import CheckContext
-from ...model.probe_sections import script
-from .._figures import integer_of, text_of
-from .._probe_commands import GPU_REPORT, PCI_DEVICES
+from ...model.figures import integer_of, text_of
+from ...model.probe import Probe
+from ...probes.commands import GPU_REPORT, PCI_DEVICES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,4 +46,4 @@ class GpuCheck(Check[Expected]):
 
     def probe(self, expected: Expected) -> Probe:
         """Print the driver's report of all GPUs, and the devices on the PCI bus."""
-        return Probe(script(gpus=GPU_REPORT, bus=PCI_DEVICES))
+        return Probe.of(gpus=GPU_REPORT, bus=PCI_DEVICES)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from ....facts.hardware.gpu import GpuReport, parse_nvidia_smi_xml
 from ....facts.unreadable import Unreadable
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
+from ...model.check import Judgement, Method, Severity, failed, unknown, worst
+from ...model.probe import ProbeOutput
 from ...model.probe_sections import parse_sections
-from .._gpu_report import count_findings
+from ...probes.gpu_report import count_findings
 from ._gpu_check import Expected, GpuCheck
 
 _LOST = "GPU is lost"
@@ -18,6 +19,8 @@ class GpuCount(GpuCheck):
     id, version, method = "gpu.count", 1, Method.TEST
     title = "the platform's GPUs are on the PCI bus, and all respond"
     controls = ("cm-8",)
+    severity = Severity.HIGH
+    remedy = "read the kernel log for Xid 79; reboot the node, and replace the GPU if it is absent again"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if bus and driver list the expected GPUs, and every GPU responds."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....facts.hardware.gpu import Gpu
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, warned, worst
-from .._gpu_report import count_findings, gpu_report
+from ...model.check import Judgement, Method, Severity, failed, unknown, warned, worst
+from ...model.probe import ProbeOutput
+from ...probes.gpu_report import count_findings, gpu_report
 from ._gpu_check import Expected, GpuCheck
 
 
@@ -14,6 +15,8 @@ class GpuEcc(GpuCheck):
     id, version, method = "gpu.ecc", 1, Method.TEST
     title = "ECC is enabled, and no uncorrectable error was counted"
     controls = ("si-13", "si-7")
+    severity = Severity.CRITICAL
+    remedy = "enable ECC with `nvidia-smi -e 1`, reboot; reset a GPU with volatile errors; replace it if they return"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if ECC is enabled and the volatile uncorrectable count is 0; warn about errors of earlier loads."""

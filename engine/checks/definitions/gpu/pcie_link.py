@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, warned, worst
-from .._gpu_report import count_findings, gpu_report
+from ...model.check import Judgement, Method, Severity, failed, unknown, warned, worst
+from ...model.probe import ProbeOutput
+from ...probes.gpu_report import count_findings, gpu_report
 from ._gpu_check import Expected, GpuCheck
 
 
@@ -11,6 +12,8 @@ class GpuPcieLink(GpuCheck):
     id, version, method = "gpu.pcie-link", 1, Method.TEST
     title = "every GPU has the full width of its PCIe link"
     controls = ("si-13",)
+    severity = Severity.MEDIUM
+    remedy = "reseat the GPU board or the riser during maintenance; a link at idle may be slower than under load"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail on fewer lanes; warn on a lower generation, because an idle link may run at a lower one."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
-from .._gpu_report import count_findings, gpu_report
+from ...model.check import Judgement, Method, Severity, failed, unknown, worst
+from ...model.probe import ProbeOutput
+from ...probes.gpu_report import count_findings, gpu_report
 from ._gpu_check import Expected, GpuCheck
 
 
@@ -11,6 +12,8 @@ class GpuPersistence(GpuCheck):
     id, version, method = "gpu.persistence", 1, Method.TEST
     title = "persistence mode is enabled"
     controls = ("cm-6",)
+    severity = Severity.LOW
+    remedy = "run `sovctl plan` and `sovctl apply`, which start nvidia-persistenced"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if persistence mode is Enabled on every GPU."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....facts.hardware.gpu import Gpu
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, warned, worst
-from .._gpu_report import count_findings, gpu_report
+from ...model.check import Judgement, Method, Severity, failed, unknown, warned, worst
+from ...model.probe import ProbeOutput
+from ...probes.gpu_report import count_findings, gpu_report
 from ._gpu_check import Expected, GpuCheck
 
 
@@ -14,6 +15,8 @@ class GpuRowRemap(GpuCheck):
     id, version, method = "gpu.row-remap", 1, Method.TEST
     title = "no GPU has a failed or pending row remapping"
     controls = ("si-13",)
+    severity = Severity.CRITICAL
+    remedy = "reset the GPU for a pending row; replace it after a failed remapping"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail if a remapping failed (no spare row is left); warn if one is pending (the GPU needs a reset)."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ....facts.hardware.gpu import Gpu
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, warned, worst
-from .._gpu_report import count_findings, gpu_report
+from ...model.check import Judgement, Method, Severity, failed, unknown, warned, worst
+from ...model.probe import ProbeOutput
+from ...probes.gpu_report import count_findings, gpu_report
 from ._gpu_check import Expected, GpuCheck
 
 _LOW_MARGIN_C = 5  # degrees Celsius; an estimate of 2026-11-21 without a measurement: leptonai/gpud uses 0
@@ -14,6 +15,8 @@ class GpuTemperature(GpuCheck):
     id, version, method = "gpu.temperature", 1, Method.TEST
     title = "every GPU is below its slowdown temperature"
     controls = ("pe-14", "si-13")
+    severity = Severity.HIGH
+    remedy = "check fans and inlet temperature of the node; drain it until the GPU has cooled down"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail at the slowdown temperature or above; warn within 5 degrees Celsius below it."""

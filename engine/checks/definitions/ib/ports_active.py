@@ -17,11 +17,12 @@ from sovctl.compliance.verdict import Verdict
 from ....facts.hardware.infiniband import Adapter, Port, parse_infiniband, parse_tree
 from ....facts.unreadable import Unreadable
 from ....spec import Node
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, warned, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, warned, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
-from .._figures import integer_of, number_of
-from .._probe_commands import PCI_DEVICES
+from ...model.figures import integer_of, number_of
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
+from ...probes.commands import PCI_DEVICES
 
 _MELLANOX = "0x15b3"
 
@@ -43,6 +44,8 @@ class PortsActive(Check[Expected]):
     id, version, method = "ib.ports-active", 1, Method.TEST
     title = "every InfiniBand compute port is active at its rated speed"
     controls = ("cm-8", "si-13")
+    severity = Severity.HIGH
+    remedy = "check cable and switch port of the adapter; INIT means that no subnet manager runs"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every node; nodes without GPUs have no compute fabric."""
@@ -61,7 +64,7 @@ for adapter in *; do [ -e "$adapter" ] || continue
 for file in {" ".join(f'"$adapter"/{each}' for each in files.split())}; do
 [ -r "$file" ] && echo "$file:$(cat "$file")"; done; done; true"""
         adapters = "ls -1 /sys/class/infiniband 2>/dev/null | wc -l"
-        return Probe(script(adapters=adapters, tree=tree, bus=PCI_DEVICES))
+        return Probe.of(adapters=adapters, tree=tree, bus=PCI_DEVICES)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if exactly the expected ports are ACTIVE, LinkUp, InfiniBand and at the expected rate."""

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from ....facts.unreadable import Unreadable, excerpt
 from ....resources.software import model as model_resource
 from ....spec import Node
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst
+from ...model.check import Check, Expectation, Judgement, Level, Method, Severity, failed, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
 
 STORE = "/srv/sovctl/models"
 OTHER_TYPES = "links-and-devices:"
@@ -38,6 +39,9 @@ class ModelChecksum(Check[Expected]):
     id, version, method = "model.checksum", 1, Method.TEST
     title = "the model's files match the SHA-256 values of its manifest"
     controls = ("cm-14", "si-7", "si-7.1", "sr-11")
+    severity = Severity.CRITICAL
+    level = Level.FULL
+    remedy = "run `sovctl plan` and `sovctl apply`, which copy the model again"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect every model that a pool on the node serves, and its adapters."""
@@ -50,12 +54,12 @@ class ModelChecksum(Check[Expected]):
         found = "find . -type f ! -path ./MANIFEST ! -path ./.verified -print0"
         files = f"{found} | xargs -0 -r -n 1 -P {_PARALLEL_READERS} sha256sum"
         return Probe(
-            script(
-                manifest_sha256=f"sha256sum < {folder}/MANIFEST",
-                manifest=f"cat {folder}/MANIFEST",
-                files=f"cd {folder} && {files}",
-                strange=f"cd {folder} && echo {OTHER_TYPES} && find . ! -type f ! -type d -print",
-            ),
+            {
+                "manifest_sha256": f"sha256sum < {folder}/MANIFEST",
+                "manifest": f"cat {folder}/MANIFEST",
+                "files": f"cd {folder} && {files}",
+                "strange": f"cd {folder} && echo {OTHER_TYPES} && find . ! -type f ! -type d -print",
+            },
             timeout_s=_TIMEOUT_S,
         )
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....spec import Node
-from ...model.check import Check, Expectation, Probe
+from ...model.check import Check, Expectation
 from ...model.check_context import CheckContext
-from ...model.probe_sections import script
-from .._figures import integer_of, number_of, text_of
+from ...model.figures import integer_of, number_of, text_of
+from ...model.probe import Probe
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +46,9 @@ class NvlinkCheck(Check[Expected]):
 
     def probe(self, expected: Expected) -> Probe:
         """Print status, error counters, topology and peer access of all links."""
-        return Probe(
-            script(
-                links="nvidia-smi nvlink -s",
-                errors="nvidia-smi nvlink -e",
-                topology="nvidia-smi topo -m",
-                access="nvidia-smi topo -p2p n",
-            )
+        return Probe.of(
+            links="nvidia-smi nvlink -s",
+            errors="nvidia-smi nvlink -e",
+            topology="nvidia-smi topo -m",
+            access="nvidia-smi topo -p2p n",
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....facts.hardware.nvlink import LinkCounter, parse_nvlink_errors
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, warned, worst
+from ...model.check import Judgement, Method, Severity, failed, unknown, warned, worst
+from ...model.probe import ProbeOutput
 from ...model.probe_sections import parse_sections
 from ._links import Expected, NvlinkCheck
 
@@ -35,6 +36,8 @@ class ErrorsZero(NvlinkCheck):
     id, version, method = "nvlink.errors-zero", 1, Method.TEST
     title = "no NVLink has counted an error since the driver was loaded"
     controls = ("si-13",)
+    severity = Severity.HIGH
+    remedy = "reset the GPU; if the counters increase again, inspect GPU and NVSwitch board"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail on an error, warn about a link recovery; UNKNOWN if a link reports no error counter."""

@@ -14,12 +14,13 @@ from ....catalog.board_services import fabric_services
 from ....facts.hardware.gpu import Gpu, parse_nvidia_smi_xml
 from ....facts.units import parse_units
 from ....spec import Node
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, warned, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, warned, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
-from .._figures import integer_of, text_of
-from .._gpu_report import count_findings
-from .._probe_commands import GPU_REPORT, show_units
+from ...model.figures import integer_of, text_of
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
+from ...probes.commands import GPU_REPORT, show_units
+from ...probes.gpu_report import count_findings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,8 @@ class FabricReady(Check[Expected]):
     id, version, method = "nvlink.fabric-ready", 1, Method.TEST
     title = "the fabric services run, and every GPU is registered and healthy"
     controls = ("si-13",)
+    severity = Severity.HIGH
+    remedy = "read `journalctl -u nvidia-fabricmanager`; restart the service, then reset the GPUs"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Nodes with an NVLink fabric, and nodes whose catalogue entry has no information about it."""
@@ -76,7 +79,7 @@ class FabricReady(Check[Expected]):
             for each in expected.processes
         ]
         processes = {"processes": "\n".join(lines)} if lines else {}
-        return Probe(script(services=show_units(*units) if units else "false", **processes, gpus=GPU_REPORT))
+        return Probe.of(services=show_units(*units) if units else "false", **processes, gpus=GPU_REPORT)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if every service runs, and every GPU has the expected state, status and health."""

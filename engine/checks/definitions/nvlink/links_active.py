@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....facts.hardware.nvlink import GpuLinks, parse_nvlink_status
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
+from ...model.check import Judgement, Method, Severity, failed, unknown, worst
+from ...model.probe import ProbeOutput
 from ...model.probe_sections import parse_sections
 from ._links import Expected, NvlinkCheck
 
@@ -17,6 +18,8 @@ class LinksActive(NvlinkCheck):
     id, version, method = "nvlink.links-active", 1, Method.TEST
     title = "every NVLink is active at its rated speed"
     controls = ("cm-8", "si-13")
+    severity = Severity.HIGH
+    remedy = "reset the GPUs of the node; if the link stays inactive, inspect GPU and NVSwitch board"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if every GPU has exactly the expected links, each at the expected speed."""

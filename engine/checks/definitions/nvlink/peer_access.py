@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....facts.hardware.topology import Matrix, parse_p2p, parse_topology
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
+from ...model.check import Judgement, Method, Severity, failed, unknown, worst
+from ...model.probe import ProbeOutput
 from ...model.probe_sections import parse_sections
 from ._links import Expected, NvlinkCheck
 
@@ -14,6 +15,8 @@ class PeerAccess(NvlinkCheck):
     id, version, method = "nvlink.peer-access", 1, Method.TEST
     title = "all GPUs have peer access over NVLink"
     controls = ("si-13",)
+    severity = Severity.HIGH
+    remedy = "check `nvlink.fabric-ready` first; then reset the GPUs of the node"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if every pair has the expected topology and peer access, in both matrices of the driver."""

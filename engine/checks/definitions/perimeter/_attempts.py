@@ -1,4 +1,4 @@
-"""Connection attempts from a node to addresses outside the perimeter (`probe_scripts/egress.py`).
+"""Connection attempts from a node to addresses outside the perimeter (`probes/scripts/egress.py`).
 
 The error of an attempt shows where the packet was stopped. Measured with nft 1.0.6:
 - UDP: EPERM if the node's firewall drops or rejects the datagram, ENETUNREACH without a route, success if it leaves.
@@ -48,7 +48,7 @@ def exception_endpoints(site: CheckContext) -> tuple[Endpoint, ...]:
 
 
 def parse_attempts(text: str, endpoints: tuple[Endpoint, ...]) -> tuple[Attempt, ...]:
-    """Parse the output of `probe_scripts/egress.py`: one JSON line per endpoint, in order.
+    """Parse the output of `probes/scripts/egress.py`: one JSON line per endpoint, in order.
 
     Raises:
         Unreadable: a line is missing or has another form.
@@ -64,7 +64,7 @@ def parse_attempts(text: str, endpoints: tuple[Endpoint, ...]) -> tuple[Attempt,
 
 
 def parse_names(text: str, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Parse the addresses to which `probe_scripts/egress.py` resolved each name; empty for a name without address.
+    """Parse the addresses to which `probes/scripts/egress.py` resolved each name; empty for a name without address.
 
     Raises:
         Unreadable: a line is missing or has another form.

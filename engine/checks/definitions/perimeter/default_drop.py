@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from ....facts.nftables import Ruleset, parse_ruleset
 from ....spec import Node
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
 
 _TABLE = ("inet", "sovctl")
 _HOOKS = ("input", "forward", "output")
@@ -24,6 +25,8 @@ class DefaultDrop(Check[Expected]):
     id, version, method = "perimeter.default-drop", 1, Method.EXAMINE
     title = "the firewall policy is drop for input, forward and output"
     controls = ("ac-4", "cm-7", "sc-7", "sc-7.5")
+    severity = Severity.CRITICAL
+    remedy = "run `sovctl plan` and `sovctl apply`, which load the planned ruleset"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every node."""
@@ -31,7 +34,7 @@ class DefaultDrop(Check[Expected]):
 
     def probe(self, expected: Expected) -> Probe:
         """Print the ruleset in the kernel, which can differ from the configuration file."""
-        return Probe(script(ruleset="nft -j list ruleset"))
+        return Probe.of(ruleset="nft -j list ruleset")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if the policy is drop on all three hooks, and no rule accepts every packet."""

@@ -8,10 +8,11 @@ from datetime import date
 
 from ....spec import Node
 from ....spec.service_accounts import GATEWAY_USER
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
-from .._probe_commands import python_command
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
+from ...probes.commands import python_command
 from ._attempts import Endpoint, blocked_findings, exception_endpoints, parse_attempts
 
 
@@ -34,6 +35,8 @@ class ExceptionOnlyFromGateway(Check[Expected]):
     id, version, method = "perimeter.exception-only-from-gateway", 1, Method.TEST
     title = "only the gateway can reach the exceptions of the perimeter"
     controls = ("ac-4", "sc-7", "sc-7.5")
+    severity = Severity.CRITICAL
+    remedy = "compare `perimeter.exceptions` with the ruleset, then run `sovctl plan` and `sovctl apply`"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every node of a site with exceptions."""
@@ -51,7 +54,7 @@ class ExceptionOnlyFromGateway(Check[Expected]):
         commands = {"root": python_command("egress", *endpoints)}
         if expected.is_gateway:
             commands["gateway"] = python_command("egress", *endpoints, user=GATEWAY_USER)
-        return Probe(script(**commands))
+        return Probe.of(**commands)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if root reaches no exception, and the gateway's user reaches all except expired ones."""

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....spec import Node
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
-from .._probe_commands import python_command
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
+from ...probes.commands import python_command
 from ._attempts import Endpoint, blocked_findings, exception_endpoints, parse_attempts, parse_names
 
 _INTERNET = (Endpoint("192.0.2.1", 443), Endpoint("192.0.2.1", 53), Endpoint("2001:db8::1", 443))
@@ -33,6 +34,8 @@ class NoWayOut(Check[Expected]):
     id, version, method = "perimeter.no-way-out", 2, Method.TEST
     title = "the node blocks connections to addresses outside the perimeter, and resolves no public name"
     controls = ("ac-4", "sc-7", "sc-7.5")
+    severity = Severity.CRITICAL
+    remedy = "find the open route with `nft list ruleset`, then run `sovctl plan` and `sovctl apply`"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Every node: the exceptions, because root may not use them; another port of the first; the internet."""
@@ -47,7 +50,7 @@ class NoWayOut(Check[Expected]):
     def probe(self, expected: Expected) -> Probe:
         """Attempt to reach every endpoint, and to resolve every name, as root."""
         reached = python_command("egress", *map(str, expected.endpoints))
-        return Probe(script(root=reached, names=python_command("egress", *expected.names)))
+        return Probe.of(root=reached, names=python_command("egress", *expected.names))
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if every attempt was stopped on the node, and no name has an address."""

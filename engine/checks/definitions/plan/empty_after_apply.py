@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....facts.unreadable import Unreadable
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
 
 _MAX_SHOWN = 3
 
@@ -35,6 +36,8 @@ class EmptyAfterApply(Check[Expected]):
     id, version, method = "plan.empty-after-apply", 1, Method.TEST
     title = "a new plan of the site has no changes"
     controls = ("cm-2", "cm-3", "cm-6")
+    severity = Severity.HIGH
+    remedy = "run `sovctl plan`, review the changes, and run `sovctl apply`"
 
     def expect_controller(self, site: CheckContext) -> Iterator[Expected]:
         """Expect this of every node of the site, planned from this controller."""
@@ -48,7 +51,7 @@ class EmptyAfterApply(Check[Expected]):
     def probe(self, expected: Expected) -> Probe:
         """Print a new plan of all nodes without saving it."""
         words = [expected.program, "plan", expected.site_file, "--state", expected.state, "--no-save", "--json"]
-        return Probe(script(plan=shlex.join(words)), timeout_s=600)
+        return Probe({"plan": shlex.join(words)}, timeout_s=600)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if the plan has no changes, and has the facts of every node."""

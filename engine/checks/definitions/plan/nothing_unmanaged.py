@@ -14,9 +14,10 @@ from ....facts.survey import Thing, parse_survey
 from ....plan.build import queries_on
 from ....plan.unmanaged import ACCOUNTS_QUERY, QUERY, commands
 from ....spec import Node, UnmanagedRule
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, warned, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, warned, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +41,8 @@ class NothingUnmanaged(Check[Expected]):
     id, version, method = "plan.nothing-unmanaged", 1, Method.EXAMINE
     title = "a node has only files, programs, units, accounts and listeners of packages or sovctl"
     controls = ("cm-11", "cm-3", "cm-7", "si-7")
+    severity = Severity.MEDIUM
+    remedy = "remove what is named, or permit it under `host.unmanaged` in site.yaml"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every node."""
@@ -54,7 +57,7 @@ class NothingUnmanaged(Check[Expected]):
 
     def probe(self, expected: Expected) -> Probe:
         """Print the unmanaged things of the node, as a plan observes them."""
-        return Probe(script(things=shlex.join(expected.things), accounts=shlex.join(expected.accounts)), timeout_s=120)
+        return Probe({"things": shlex.join(expected.things), "accounts": shlex.join(expected.accounts)}, timeout_s=120)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if both surveys were printed, and everything in them is allowed."""

@@ -1,4 +1,4 @@
-"""Expectation and probe of the checks of a pool's client certificates (`probe_scripts/mutual_tls.py`)."""
+"""Expectation and probe of the checks of a pool's client certificates (`probes/scripts/mutual_tls.py`)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 from ....facts.unreadable import Unreadable, excerpt
 from ....resources.credential import TLS
 from ....spec import Node
-from ...model.check import Check, Judgement, Probe, ProbeOutput, failed, passed, unknown
+from ...model.check import Check, Judgement, failed, passed, unknown
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
-from .._probe_commands import python_command
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
+from ...probes.commands import python_command
 from ._replicas import Expected, heads_on
 
 CONTROL_PATH = "/health"
@@ -35,11 +36,11 @@ class MutualTlsCheck(Check[Expected]):
         identity = (f"{TLS}/ca.pem", f"{TLS}/node.pem", f"{TLS}/node.key")
         address, port = expected.address, str(expected.port)
         command = python_command("mutual_tls", address, port, *identity, CONTROL_PATH, *UNAUTHENTICATED_PATHS)
-        return Probe(script(doors=command), timeout_s=120)
+        return Probe({"doors": command}, timeout_s=120)
 
 
 def responses_of(output: ProbeOutput) -> Responses:
-    """Parse the lines of `probe_scripts/mutual_tls.py`, one JSON object per attempt.
+    """Parse the lines of `probes/scripts/mutual_tls.py`, one JSON object per attempt.
 
     Raises:
         Unreadable: a line has another form, or an attempt occurs twice.

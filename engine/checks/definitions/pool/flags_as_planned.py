@@ -18,10 +18,11 @@ from ....facts.unreadable import Unreadable, excerpt
 from ....resources.credential import TLS
 from ....resources.serving.command_line import added_variables, given_flags, planned_flags
 from ....spec import Node
-from ...model.check import Check, Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
+from ...model.check import Check, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import ProbeSections, parse_sections, script
-from .._probe_commands import python_command, show_units
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import ProbeSections, parse_sections
+from ...probes.commands import python_command, show_units
 from ._process import unit_failure
 from ._replicas import Expected, replicas_on
 
@@ -38,6 +39,8 @@ class FlagsAsPlanned(Check[Expected]):
     id, version, method = "pool.flags-as-planned", 2, Method.EXAMINE
     title = "the running server has exactly the planned flags, variables and engine"
     controls = ("cm-2", "cm-6")
+    severity = Severity.HIGH
+    remedy = "run `sovctl plan` and `sovctl apply`, which restart the server with the planned flags"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every replica with a rank on the node."""
@@ -54,7 +57,7 @@ class FlagsAsPlanned(Check[Expected]):
         if expected.is_head:
             identity = (f"{TLS}/ca.pem", f"{TLS}/node.pem", f"{TLS}/node.key")
             commands["api"] = python_command("server_api", expected.address, str(expected.port), *identity)
-        return Probe(script(**commands), timeout_s=120)
+        return Probe(commands, timeout_s=120)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if process, API and file have the planned values."""

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 
 from ....facts.unreadable import Unreadable
 from ....spec import Node
-from ...model.check import Check, Judgement, Method, Probe, ProbeOutput, failed, worst
+from ...model.check import Check, Judgement, Method, Severity, failed, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
-from .._probe_commands import show_units
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
+from ...probes.commands import show_units
 from ._process import unit_failure
 from ._replicas import Expected, replicas_on
 
@@ -31,6 +32,8 @@ class OfflineSettings(Check[Expected]):
     id, version, method = "pool.offline-settings", 1, Method.EXAMINE
     title = "the server's environment disables outbound requests and development endpoints"
     controls = ("ac-4", "cm-6", "cm-7")
+    severity = Severity.HIGH
+    remedy = "run `sovctl plan` and `sovctl apply`, which restart the server with the planned variables"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every replica with a rank on the node."""
@@ -41,11 +44,9 @@ class OfflineSettings(Check[Expected]):
         pid = f'pid=$(systemctl show -p MainPID --value {shlex.quote(expected.unit)}); [ "$pid" -gt 0 ] || exit 3'
         names = "|".join(sorted({*REQUIRED_VARIABLES, *FORBIDDEN_VARIABLES}))
         show = "tr '\\0' '\\n' < /proc/$pid/environ"
-        return Probe(
-            script(
-                unit=show_units(expected.unit),
-                environment=f"{pid}; echo variables $({show} | wc -l); {show} | grep -E '^({names})=' || true",
-            )
+        return Probe.of(
+            unit=show_units(expected.unit),
+            environment=f"{pid}; echo variables $({show} | wc -l); {show} | grep -E '^({names})=' || true",
         )
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:

@@ -9,9 +9,10 @@ from typing import Any
 
 from ....facts.unreadable import Unreadable, excerpt
 from ....spec import Node
-from ...model.check import Check, Judgement, Method, Probe, ProbeOutput, failed, passed, unknown
+from ...model.check import Check, Judgement, Method, Severity, failed, passed, unknown
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
 from ._replicas import Expected, heads_on
 
 
@@ -19,6 +20,8 @@ class ProbeAnswers(Check[Expected]):
     id, version, method = "pool.probe-answers", 1, Method.TEST
     title = "the pool completes a prompt over mutual TLS"
     controls = ("si-13",)
+    severity = Severity.HIGH
+    remedy = "read `journalctl -u sovctl-pool-NAME` on the node"
     former_ids = ("pool.canary-answers",)
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -28,7 +31,7 @@ class ProbeAnswers(Check[Expected]):
     def probe(self, expected: Expected) -> Probe:
         """Request a completion with the program that the pool's timer runs."""
         config = expected.config.removesuffix(".yaml") + ".probe.json"
-        return Probe(script(probe=f"/usr/local/lib/sovctl/probe --config {shlex.quote(config)}"), timeout_s=120)
+        return Probe({"probe": f"/usr/local/lib/sovctl/probe --config {shlex.quote(config)}"}, timeout_s=120)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if the program received a completion and exited with 0."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...model.check import Judgement, Method, ProbeOutput, worst
+from ...model.check import Judgement, Method, Severity, worst
+from ...model.probe import ProbeOutput
 from ._mutual_tls import CONTROL_PATH, MutualTlsCheck, control_failure, rejection, responses_of
 from ._replicas import Expected
 
@@ -11,6 +12,8 @@ class TlsClientCertificateRequired(MutualTlsCheck):
     id, version, method = "pool.tls-client-certificate-required", 1, Method.TEST
     title = "the pool requires TLS with a client certificate"
     controls = ("ac-3", "ia-9", "sc-8", "sc-8.1")
+    severity = Severity.CRITICAL
+    remedy = "run `sovctl plan` and `sovctl apply`; a server without client certificates must not run"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if connections without a client certificate and in plain HTTP are rejected."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...model.check import Judgement, Method, ProbeOutput, worst
+from ...model.check import Judgement, Method, Severity, worst
+from ...model.probe import ProbeOutput
 from ._mutual_tls import UNAUTHENTICATED_PATHS, MutualTlsCheck, control_failure, rejection, responses_of
 from ._replicas import Expected
 
@@ -11,6 +12,8 @@ class UnauthenticatedPathsClosed(MutualTlsCheck):
     id, version, method = "pool.unauthenticated-paths-closed", 1, Method.TEST
     title = "endpoints that the API key does not protect require a client certificate"
     controls = ("ac-14", "ac-3", "cm-7")
+    severity = Severity.CRITICAL
+    remedy = "run `sovctl plan` and `sovctl apply`; stop the server if the path stays open"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if requests of these paths without a client certificate are rejected."""

@@ -11,9 +11,10 @@ from ....facts.unreadable import Unreadable
 from ....resources.credential import credentials_on
 from ....spec import Node
 from ....spec.service_accounts import GATEWAY_UID
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
 
 OWNER_ONLY, GROUP_MAY_READ = 0o077, 0o027
 _LINE = re.compile(r"^(?P<mode>[0-7]{3,4}|absent) (?P<owner>\S+) (?P<path>/.+)$")
@@ -50,6 +51,8 @@ class KeysPrivate(Check[Expected]):
     id, version, method = "site.keys-private", 1, Method.EXAMINE
     title = "private keys and secrets are readable only by their owner and their service"
     controls = ("ac-6", "ia-5.6", "sc-12")
+    severity = Severity.CRITICAL
+    remedy = "correct owner and mode with `chown` and `chmod`; replace a key that others could read"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Nodes with private files: owned by the gateway's user, or by root and readable by a service's group."""
@@ -76,7 +79,7 @@ class KeysPrivate(Check[Expected]):
         patterns = " ".join(f"{shlex.quote(folder)}/{glob}" for folder, glob in expected.patterns)
         listing = f"""for f in {files}; do stat -c "%a %u %n" "$f" 2>/dev/null || echo "absent - $f"; done
 for f in {patterns}; do [ ! -f "$f" ] || stat -c "%a %u %n" "$f"; done"""
-        return Probe(script(self="id -u", files=listing))
+        return Probe.of(self="id -u", files=listing)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if every file exists with the right owner, and no other user can read or replace it."""

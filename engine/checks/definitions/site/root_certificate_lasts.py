@@ -11,9 +11,10 @@ from cryptography import x509
 
 from ....certificate_authority import LEAF_DAYS
 from ....facts.unreadable import Unreadable
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, warned, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, warned, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
 
 _REPLACEMENT_DAYS = 365
 
@@ -37,6 +38,8 @@ class RootCertificateLasts(Check[Expected]):
     id, version, method = "site.root-certificate-lasts", 1, Method.EXAMINE
     title = "the root certificate is valid one year longer than the certificates that it signs"
     controls = ("sc-12", "sc-17")
+    severity = Severity.HIGH
+    remedy = "create a new root certificate, and run `sovctl plan` and `sovctl apply`"
 
     def expect_controller(self, site: CheckContext) -> Iterator[Expected]:
         """Expect the root certificate in the site's state folder to be valid long enough."""
@@ -49,7 +52,7 @@ class RootCertificateLasts(Check[Expected]):
 
     def probe(self, expected: Expected) -> Probe:
         """Print the root certificate, which is public."""
-        return Probe(script(certificate=f"cat {shlex.quote(expected.file)}"))
+        return Probe.of(certificate=f"cat {shlex.quote(expected.file)}")
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail if the root ends before `needed_until`, warn if it ends before `wanted_until`."""

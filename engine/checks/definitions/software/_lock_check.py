@@ -20,10 +20,10 @@ from ....facts.operating_system import (
 from ....facts.packages.dpkg import PACKAGES, RPM_PACKAGES
 from ....facts.unreadable import Unreadable
 from ....spec import Node
-from ...model.check import Check, Expectation, Probe
+from ...model.check import Check, Expectation
 from ...model.check_context import CheckContext
-from ...model.probe_sections import script
-from .._probe_commands import GPU_REPORT, show_units
+from ...model.probe import Probe
+from ...probes.commands import GPU_REPORT, show_units
 
 FABRIC_MANAGER = "nvidia-fabricmanager"
 DGX_MARK = "=== dgx-release"
@@ -60,16 +60,14 @@ class LockCheck(Check[Expected]):
 
     def probe(self, expected: Expected) -> Probe:
         """Print packages and holds, and the driver version that kernel, nvidia-smi and fabric manager report."""
-        return Probe(
-            script(
-                system=_SYSTEM,
-                packages=_PACKAGES,
-                holds=_HOLDS,
-                module="cat /proc/driver/nvidia/version",
-                gpus=GPU_REPORT,
-                program="nv-fabricmanager --version",
-                services=show_units(f"{FABRIC_MANAGER}.service"),
-            )
+        return Probe.of(
+            system=_SYSTEM,
+            packages=_PACKAGES,
+            holds=_HOLDS,
+            module="cat /proc/driver/nvidia/version",
+            gpus=GPU_REPORT,
+            program="nv-fabricmanager --version",
+            services=show_units(f"{FABRIC_MANAGER}.service"),
         )
 
 

@@ -8,7 +8,8 @@ from ....catalog.operating_systems import SupportedSystem
 from ....facts.hardware.gpu import parse_nvidia_smi_xml
 from ....facts.packages.dpkg import installed_versions, parse_packages
 from ....facts.unreadable import excerpt
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
+from ...model.check import Judgement, Method, Severity, failed, unknown, worst
+from ...model.probe import ProbeOutput
 from ...model.probe_sections import parse_sections
 from ._lock_check import Expected, LockCheck, first_version, system_of
 
@@ -17,6 +18,8 @@ class DriverExact(LockCheck):
     id, version, method = "software.driver-exact", 1, Method.TEST
     title = "driver packages, kernel module and nvidia-smi have the version of the driver lock"
     controls = ("cm-2", "cm-6", "cm-8", "si-7")
+    severity = Severity.HIGH
+    remedy = "run `sovctl plan`, which lists the packages and the reboot, and `sovctl apply`"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if every package, the loaded module and nvidia-smi have the expected version."""

@@ -15,9 +15,10 @@ from ....resources.resource import CREATED_BY_APPLY
 from ....resources.software.environment import MANIFEST, ROOT, wanted_on
 from ....resources.software.tree import command, tree_id
 from ....spec import Node
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, unknown, worst
+from ...model.check import Check, Expectation, Judgement, Level, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
 
 _TIMEOUT_S = 1800  # an environment with CUDA libraries has 10 GB; a slow disk reads 10 MB/s
 
@@ -38,6 +39,9 @@ class EnvironmentFiles(Check[Expected]):
     id, version, method = "software.environment-files", 1, Method.TEST
     title = "every file of a Python environment is unchanged since its installation"
     controls = ("cm-14", "cm-5", "si-7", "si-7.1", "sr-11")
+    severity = Severity.CRITICAL
+    level = Level.FULL
+    remedy = "run `sovctl plan` and `sovctl apply`, which install the environment again"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every environment that the node requires."""
@@ -48,7 +52,7 @@ class EnvironmentFiles(Check[Expected]):
     def probe(self, expected: Expected) -> Probe:
         """Hash every file of the environment on the node."""
         return Probe(
-            script(files=shlex.join(command("verify", MANIFEST, [f"{ROOT}/{expected.subject}"]))),
+            {"files": shlex.join(command("verify", MANIFEST, [f"{ROOT}/{expected.subject}"]))},
             timeout_s=_TIMEOUT_S,
         )
 

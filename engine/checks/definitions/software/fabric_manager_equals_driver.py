@@ -11,8 +11,9 @@ from ....facts.packages.dpkg import installed_versions, parse_packages
 from ....facts.units import parse_units
 from ....facts.unreadable import excerpt
 from ....spec import Node
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
+from ...model.check import Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
+from ...model.probe import ProbeOutput
 from ...model.probe_sections import parse_sections
 from ._lock_check import FABRIC_MANAGER, Expected, LockCheck, first_version, system_of
 
@@ -21,6 +22,8 @@ class FabricManagerEqualsDriver(LockCheck):
     id, version, method = "software.fabric-manager-equals-driver", 1, Method.TEST
     title = "fabric manager runs, and has the version of the driver"
     controls = ("cm-2", "cm-6")
+    severity = Severity.HIGH
+    remedy = "run `sovctl plan` and `sovctl apply`; `journalctl -u nvidia-fabricmanager` states why it stopped"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Nodes that have NVSwitches."""

@@ -8,7 +8,8 @@ from ....catalog.operating_systems import Apply
 from ....facts.packages.dpkg import parse_holds
 from ....facts.packages.rpm import parse_versionlock
 from ....facts.unreadable import excerpt
-from ...model.check import Judgement, Method, ProbeOutput, failed, unknown, worst
+from ...model.check import Judgement, Method, Severity, failed, unknown, worst
+from ...model.probe import ProbeOutput
 from ...model.probe_sections import parse_sections
 from ._lock_check import Expected, LockCheck, system_of
 
@@ -17,6 +18,8 @@ class PackagesHeld(LockCheck):
     id, version, method = "software.packages-held", 1, Method.EXAMINE
     title = "the package manager holds all packages of the driver lock"
     controls = ("cm-3", "cm-5")
+    severity = Severity.MEDIUM
+    remedy = "run `sovctl plan` and `sovctl apply`, which hold the packages"
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if every package of the lock is held; DGX OS has its own updates and needs no hold."""

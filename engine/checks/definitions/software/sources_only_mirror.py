@@ -14,9 +14,10 @@ from ....facts.operating_system import DGX_RELEASE
 from ....facts.packages.apt_sources import FILE_MARK, parse_index_targets, parse_source_files
 from ....facts.unreadable import Unreadable, excerpt
 from ....spec import Node
-from ...model.check import Check, Expectation, Judgement, Method, Probe, ProbeOutput, failed, worst
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, worst
 from ...model.check_context import CheckContext
-from ...model.probe_sections import parse_sections, script
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
 
 # Settings that disable the verification of signatures.
 _INSECURE_SETTINGS = (
@@ -40,6 +41,8 @@ class SourcesOnlyMirror(Check[Expected]):
     id, version, method = "software.sources-only-mirror", 1, Method.EXAMINE
     title = "the site's signed mirror is the only package source"
     controls = ("cm-11", "cm-14", "cm-7", "sr-11")
+    severity = Severity.HIGH
+    remedy = "remove the other source, or run `sovctl plan` and `sovctl apply`"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every node."""
@@ -53,7 +56,7 @@ class SourcesOnlyMirror(Check[Expected]):
         names = f"^({'|'.join(_INSECURE_SETTINGS)}) "
         settings = f"apt-config dump --format '%f %v%n' | grep -iE {shlex.quote(names)}"
         release = f"if [ -e {DGX_RELEASE} ]; then cat {DGX_RELEASE}; else echo {_NO_DGX_OS}; fi"
-        return Probe(script(targets="apt-get indextargets", files=files, settings=settings, dgx_release=release))
+        return Probe.of(targets="apt-get indextargets", files=files, settings=settings, dgx_release=release)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if targets and files name only the mirror, its signature is valid, and no setting skips signatures."""

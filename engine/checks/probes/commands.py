@@ -8,7 +8,7 @@ from sovctl.support.package_files import package_folder
 
 from ...resources.software.environment import GATEWAY, ROOT
 
-SCRIPTS = package_folder("engine/checks/definitions/probe_scripts")
+SCRIPTS = package_folder("engine/checks/probes/scripts")
 
 GATEWAY_PYTHON = f"{ROOT}/{GATEWAY}/bin/python"
 GPU_REPORT = "nvidia-smi -q -x"
@@ -17,7 +17,7 @@ _UNIT_PROPERTIES = "Id,LoadState,ActiveState,SubState,MainPID"
 
 
 def python_command(name: str, *arguments: str, user: str | None = None, interpreter: str = "python3") -> str:
-    """Return a command that runs a program of `probe_scripts` on the node. It leaves standard input to the program.
+    """Return a command that runs a program of `scripts` on the node. It leaves standard input to the program.
 
     Args:
         name: of the file, without `.py`. Its text is an argument of the command, because nothing is copied to a node.

@@ -7,8 +7,9 @@ import shlex
 from dataclasses import dataclass
 
 from ...facts.unreadable import Unreadable
-from ..model.check import Check, Expectation, Judgement, Probe, ProbeOutput, failed, unknown, worst
-from ..model.probe_sections import parse_sections, script
+from ..model.check import Check, Expectation, Judgement, failed, unknown, worst
+from ..model.probe import Probe, ProbeOutput
+from ..model.probe_sections import parse_sections
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +42,7 @@ class LedgerCheck(Check[Expected]):
             expected.directory,
             "--json",
         ]
-        return Probe(script(verify=shlex.join(words)), timeout_s=1800)
+        return Probe({"verify": shlex.join(words)}, timeout_s=1800)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if the document and the exit code both report an undamaged ledger with the expected origin."""

@@ -1,0 +1,88 @@
+"""A read-only probe: named commands for `sh`, and their output.
+
+    probe = Probe.of(tracking="chronyc -c tracking", sources="chronyc -c sources")
+    probe.command                     # one text for `sh` that runs all, with marks around the output of each
+
+The observer runs a command that several checks of a node need only once. `Probe.command` alone reproduces the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...spec.types import Secret
+
+MARK = "=== sovctl"
+"""Prefix of the lines before and after the output of each command."""
+TIMED_OUT = 124  # timeout(1), EXIT STATUS
+DEFAULT_TIMEOUT_S = 60
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Read-only commands, which run as root on a node, or as the operator on the controller.
+
+    Args:
+        commands: text for `sh` by name of its section.
+        timeout_s: time limit; the result is UNKNOWN after it.
+        secret: passed to the commands on standard input; never part of their text.
+        is_exclusive: whether no other probe may run on the node meanwhile, because it measures a speed.
+    """
+
+    commands: Mapping[str, str]
+    timeout_s: int = DEFAULT_TIMEOUT_S
+    secret: Secret | None = None
+    is_exclusive: bool = False
+
+    @classmethod
+    def of(cls, **commands: str) -> Probe:
+        """Return a probe with the default time limit."""
+        return cls(commands)
+
+    @property
+    def command(self) -> str:
+        """Text for `sh` that runs each command in a subshell, in order, regardless of earlier exit codes."""
+        return "".join(
+            f"echo '{MARK} begin {name}'; echo '{MARK} begin {name}' >&2\n(\n{command}\n)\n"
+            f"printf '\\n{MARK} end {name} %d\\n' $?\n"
+            for name, command in self.commands.items()
+        )
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether its commands may run beside those of other probes, and serve several checks."""
+        return self.secret is None and not self.is_exclusive
+
+
+@dataclass(frozen=True)
+class ProbeOutput:
+    """The output of a probe. `exit_code` is None if the probe could not be run or exceeded its time limit."""
+
+    exit_code: int | None
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True)
+class CommandOutput:
+    """The output of one command of a probe; `exit_code` is None if it could not be run."""
+
+    exit_code: int | None
+    stdout: str
+    stderr: str
+
+
+def joined(outputs: Mapping[str, CommandOutput]) -> ProbeOutput:
+    """Return the output of commands that ran one by one, as `Probe.command` prints it.
+
+    A command that exceeded its time limit, or could not be run, is the exit code of the whole.
+    """
+    bad = [each.exit_code for each in outputs.values() if each.exit_code in (None, TIMED_OUT)]
+    out = "".join(
+        f"{MARK} begin {name}\n{each.stdout}\n{MARK} end {name} {each.exit_code}\n"
+        for name, each in outputs.items()
+        if each.exit_code not in (None, TIMED_OUT)
+    )
+    err = "".join(f"{MARK} begin {name}\n{each.stderr}" for name, each in outputs.items())
+    return ProbeOutput(bad[0] if bad else 0, out, err)

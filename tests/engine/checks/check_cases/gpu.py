@@ -1,0 +1,85 @@
+"""Cases of the checks of gpu."""
+
+from __future__ import annotations
+
+from check_cases.case import FAIL, UNKNOWN, WARN, Bad, Sample
+from gpu_samples import document, eight, gpu
+
+from sovctl.engine.checks.definitions.gpu import _gpu_check
+
+GPUS = _gpu_check.Expected(gpu_count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
+
+
+BUS = "0x8086 0x1237 0x060000\n" + "0x10de 0x22a3 0x068000\n" * 4 + "0x10de 0x2330 0x030200\n" * 8
+
+
+SEVEN = document(*(gpu(index) for index in range(7)))
+
+
+SAMPLES = {
+    "gpu.count": Sample(
+        GPUS,
+        {"gpus": eight(), "bus": BUS},
+        {
+            "seven": Bad({"gpus": SEVEN, "bus": BUS}, FAIL, "expected 8 GPUs, got 7"),
+            "seven-on-bus": Bad({"bus": BUS[: BUS.rindex("0x10de")]}, FAIL, "on the PCI bus, got 7"),
+            "lost": Bad({"gpus": eight(state="GPU is lost")}, FAIL, "GPU is lost"),
+            "lost-and-error": Bad({"gpus": (15, eight(state="GPU is lost"))}, FAIL, "GPU is lost"),
+            "wants-reset": Bad({"gpus": eight(recovery="Reset")}, FAIL, "Reset"),
+            "miscounted": Bad({"gpus": document(*(gpu(index) for index in range(8)), attached=9)}, UNKNOWN, "9 GPUs"),
+            "other-model": Bad({"gpus": eight().replace("233010DE", "232110DE", 1)}, FAIL, "2321"),
+            "no-driver": Bad({"gpus": (9, "NVIDIA-SMI has failed")}, UNKNOWN, "NVIDIA-SMI has failed"),
+        },
+        ("attached_gpus", "pci_device_id", "0x2330"),
+    ),
+    "gpu.ecc": Sample(
+        GPUS,
+        {"gpus": eight()},
+        {
+            "off": Bad({"gpus": eight(ecc="Disabled")}, FAIL, "ECC Enabled on GPU 3"),
+            "volatile": Bad({"gpus": eight(volatile="5", aggregate="8")}, FAIL, "got 5"),
+            "long-ago": Bad({"gpus": eight(aggregate="8")}, WARN, "got 8"),
+            "lost": Bad({"gpus": eight(volatile="GPU is lost", aggregate="GPU is lost")}, UNKNOWN, "GPU is lost"),
+            "seven": Bad({"gpus": SEVEN}, FAIL, "expected 8 GPUs"),
+        },
+        ("current_ecc", "dram_uncorrectable", "attached_gpus"),
+    ),
+    "gpu.row-remap": Sample(
+        GPUS,
+        {"gpus": eight()},
+        {
+            "failure": Bad({"gpus": eight(failure="Yes")}, FAIL, "replace the GPU"),
+            "pending": Bad({"gpus": eight(pending="Yes")}, WARN, "reset the GPU"),
+            "strange-word": Bad({"gpus": eight(failure="Perhaps")}, UNKNOWN, "remapped_rows of GPU 3"),
+        },
+        ("remapped_row_failure", "remapped_row_pending"),
+    ),
+    "gpu.persistence": Sample(
+        GPUS,
+        {"gpus": eight()},
+        {"off": Bad({"gpus": eight(persistence="Disabled")}, FAIL, "GPU 3")},
+        ("persistence_mode",),
+    ),
+    "gpu.pcie-link": Sample(
+        GPUS,
+        {"gpus": eight()},
+        {
+            "half": Bad(
+                {"gpus": eight().replace("<current_link_width>16x", "<current_link_width>8x", 1)}, FAIL, "got 8"
+            ),
+            "idle": Bad({"gpus": eight().replace("<current_link_gen>5", "<current_link_gen>1", 1)}, WARN, "under load"),
+        },
+        ("current_link_width", "current_link_gen"),
+    ),
+    "gpu.temperature": Sample(
+        GPUS,
+        {"gpus": eight()},
+        {
+            "hot": Bad(
+                {"gpus": eight().replace("<gpu_temp_tlimit>58 C", "<gpu_temp_tlimit>-1 C", 1)}, FAIL, "-1 degrees"
+            ),
+            "warm": Bad({"gpus": eight().replace("<gpu_temp_tlimit>58 C", "<gpu_temp_tlimit>3 C", 1)}, WARN, "got 3"),
+        },
+        ("gpu_temp_tlimit",),
+    ),
+}

@@ -1,0 +1,162 @@
+"""Cases of the checks of pool."""
+
+from __future__ import annotations
+
+from check_cases.case import FAIL, UNKNOWN, Bad, Sample, lines
+
+from sovctl.engine.checks.definitions.pool import _replicas
+
+POOL = _replicas.Expected(
+    subject="chat",
+    unit="sovctl-pool-chat.service",
+    config="/etc/sovctl/pools/chat.yaml",
+    flags={
+        "model": "/srv/sovctl/models/echo",
+        "served-model-name": "echo",
+        "tensor-parallel-size": 2,
+        "max-model-len": 512,
+        "enforce-eager": True,
+        "gpu-memory-utilization": 0.92,
+    },
+    address="10.77.0.11",
+    port=8000,
+    environment={"HF_HUB_OFFLINE": "1"},
+    engine="/opt/sovctl/vllm-0123456789ab",
+    engine_version="0.32.0",
+)
+
+
+POOL_UNIT = "Id=sovctl-pool-chat.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=1234\n"
+
+
+POOL_CONFIG = (
+    "# Written by sovctl\nmodel: /srv/sovctl/models/echo\nserved-model-name: echo\ntensor-parallel-size: 2\n"
+    "max-model-len: 512\nenforce-eager: true\ngpu-memory-utilization: 0.92\n"
+)
+
+
+POOL_ARGV = (
+    "/opt/sovctl/vllm-0123456789ab/bin/python /opt/sovctl/vllm/bin/vllm serve /srv/sovctl/models/echo "
+    "--served-model-name echo --tensor-parallel-size 2 --max-model-len 512 --enforce-eager "
+    "--gpu-memory-utilization 0.92"
+)
+
+
+def pool_process(more: str = "", argv: str = POOL_ARGV, **changes: object) -> str:
+    """Output of process_probe.py."""
+    row = {"unit": "sovctl-pool-chat.service", "pid": 1234, "argv": f"{argv} {more}".split()}
+    known = {"environment": {"HF_HUB_OFFLINE": "1", "PATH": "(not read)"}, "folders": [POOL.engine]}
+    return lines(row | known | changes)
+
+
+def pool_api(version: str = "0.32.0+cpu", length: int = 512, share: str = "0.92", **models: str) -> str:
+    """Output of server_api.py."""
+    served = {"echo": "/srv/sovctl/models/echo"} | models
+    rows = [{"id": name, "root": root, "parent": None, "max_model_len": length} for name, root in served.items()]
+    cache = {"gpu_memory_utilization": share, "block_size": "128"}
+    return lines(
+        {"path": "/version", "version": version},
+        {"path": "/v1/models", "models": rows},
+        {"path": "/metrics", "cache": cache},
+    )
+
+
+POOL_ENVIRONMENT = "variables 23\nHF_HUB_OFFLINE=1\nVLLM_NO_USAGE_STATS=1\n"
+
+
+STOPPED_UNIT = POOL_UNIT.replace("active\nSubState=running\nMainPID=1234", "failed\nSubState=failed\nMainPID=0")
+
+
+def doors(**answers: str) -> str:
+    """Output of mutual_tls.py; `plain`, `no_certificate`, `certificate`, `invocations` change an answer."""
+    way = {"certificate": "http 200", "no_certificate": "tls-alert", "plain": "closed", "invocations": "tls-alert"}
+    way |= answers
+    return lines(
+        {"door": "certificate", "path": "/health", "answer": way["certificate"]},
+        {"door": "no-certificate", "path": "/health", "answer": way["no_certificate"]},
+        {"door": "plain", "path": "/health", "answer": way["plain"]},
+        {"door": "no-certificate", "path": "/invocations", "answer": way["invocations"]},
+        {"door": "no-certificate", "path": "/tokenize", "answer": "closed"},
+        {"door": "no-certificate", "path": "/metrics", "answer": "tls-alert"},
+    )
+
+
+SAMPLES = {
+    "pool.flags-as-planned": Sample(
+        POOL,
+        {"unit": POOL_UNIT, "process": pool_process(), "config": POOL_CONFIG, "api": pool_api()},
+        {
+            "changed-file": Bad({"config": POOL_CONFIG.replace("512", "256")}, FAIL, "max-model-len 512, got '256'"),
+            "added-to-file": Bad({"config": f"{POOL_CONFIG}api-key: (secret)\n"}, FAIL, "api-key"),
+            "runs-another-value": Bad(
+                {"process": pool_process(argv=POOL_ARGV.replace("512", "256"))}, FAIL, "got 'max-model-len 256'"
+            ),
+            "runs-more": Bad({"process": pool_process("--enable-log-requests")}, FAIL, "enable-log-requests"),
+            "runs-fewer": Bad(
+                {"process": pool_process(argv=POOL_ARGV.replace("--enforce-eager ", ""))}, FAIL, "enforce-eager in"
+            ),
+            "file-on-command-line": Bad({"process": pool_process("--config /tmp/x.yaml")}, FAIL, "config /tmp/x.yaml"),
+            "another-program": Bad({"process": pool_process(argv="sleep 1000")}, FAIL, "vllm serve"),
+            "added-variable": Bad(
+                {"process": pool_process(environment={"HF_HUB_OFFLINE": "1", "LD_PRELOAD": "/tmp/x.so"})},
+                FAIL,
+                "LD_PRELOAD",
+            ),
+            "without-variable": Bad({"process": pool_process(environment={})}, FAIL, "HF_HUB_OFFLINE=1, got 'not set'"),
+            "old-engine": Bad({"process": pool_process(folders=["/opt/sovctl/vllm-old"])}, FAIL, "vllm-old"),
+            "removed-engine": Bad({"process": pool_process(folders=[f"{POOL.engine} (deleted)"])}, FAIL, "(deleted)"),
+            "no-process": Bad({"process": lines({"unit": "sovctl-pool-chat.service", "pid": 0})}, UNKNOWN, "a process"),
+            "another-release": Bad({"api": pool_api(version="0.31.0")}, FAIL, "vLLM 0.32.0, got '0.31.0'"),
+            "another-length": Bad({"api": pool_api(length=256)}, FAIL, "max-model-len 512 in /v1/models"),
+            "another-share": Bad({"api": pool_api(share="0.5")}, FAIL, "gpu-memory-utilization 0.92"),
+            "another-model": Bad({"api": pool_api(extra="/tmp/x")}, FAIL, "models echo"),
+            "moved-model": Bad({"api": pool_api(echo="/tmp/x")}, FAIL, "echo from /srv/sovctl/models/echo"),
+            "silent-api": Bad({"api": lines({"path": "/version", "error": "TimeoutError: "})}, UNKNOWN, "/version"),
+            "stopped": Bad({"unit": STOPPED_UNIT}, FAIL, "running"),
+        },
+        ("MainPID", "ActiveState", "SubState", "LoadState", "max-model-len", "enforce-eager", "argv", "/version"),
+    ),
+    "pool.probe-answers": Sample(
+        POOL,
+        {"probe": '{"ok": true, "latency_ms": 41}\n'},
+        {
+            "silent": Bad({"probe": (1, '{"ok": false, "error": "TimeoutError: timed out"}\n')}, FAIL, "TimeoutError"),
+            "says-ok-but-fails": Bad({"probe": (1, '{"ok": true, "latency_ms": 41}\n')}, UNKNOWN, "exit code 1"),
+            "no-time": Bad({"probe": '{"ok": true}\n'}, UNKNOWN, "latency_ms"),
+        },
+        ("ok",),
+    ),
+    "pool.tls-client-certificate-required": Sample(
+        POOL,
+        {"doors": doors()},
+        {
+            "open": Bad({"doors": doors(no_certificate="http 200")}, FAIL, "http 200"),
+            "plain-http": Bad({"doors": doors(plain="http 404")}, FAIL, "plain"),
+            "nobody-home": Bad({"doors": doors(certificate="refused", no_certificate="refused")}, UNKNOWN, "refused"),
+            "slow": Bad({"doors": doors(no_certificate="timeout")}, UNKNOWN, "timeout"),
+        },
+        ('"certificate"', '"no-certificate"', '"plain"'),
+    ),
+    "pool.unauthenticated-paths-closed": Sample(
+        POOL,
+        {"doors": doors()},
+        {
+            "invocations": Bad({"doors": doors(invocations="http 401")}, FAIL, "/invocations"),
+            "nobody-home": Bad({"doors": doors(certificate="refused")}, UNKNOWN, "refused"),
+        },
+        ('"certificate"', "/invocations", "/tokenize", "/metrics"),
+    ),
+    "pool.offline-settings": Sample(
+        POOL,
+        {"unit": POOL_UNIT, "environment": POOL_ENVIRONMENT},
+        {
+            "calls-home": Bad({"environment": "variables 22\nHF_HUB_OFFLINE=1\n"}, FAIL, "VLLM_NO_USAGE_STATS"),
+            "developer": Bad(
+                {"environment": f"{POOL_ENVIRONMENT}VLLM_SERVER_DEV_MODE=1\n"}, FAIL, "VLLM_SERVER_DEV_MODE"
+            ),
+            "no-environment": Bad({"environment": "variables 0\n"}, UNKNOWN, "variables"),
+            "stopped": Bad({"unit": STOPPED_UNIT}, FAIL, "running"),
+        },
+        ("HF_HUB_OFFLINE", "VLLM_NO_USAGE_STATS", "variables", "MainPID", "SubState"),
+    ),
+}
