@@ -40,7 +40,7 @@ class Method(StrEnum):
 
 
 class Severity(StrEnum):
-    """What a failure means for the institution; reports list failures in this order."""
+    """Consequence of a failure for the institution; reports list failures in this order."""
 
     CRITICAL = "critical"
     """Data can leave, be read or be falsified, or a GPU computes wrong results."""

@@ -27,7 +27,7 @@ class Probe:
         commands: text for `sh` by name of its section.
         timeout_s: time limit; the result is UNKNOWN after it.
         secret: passed to the commands on standard input; never part of their text.
-        is_exclusive: whether no other probe may run on the node meanwhile, because it measures a speed.
+        is_exclusive: whether it measures a speed, so that no other probe may run on the node at the same time.
     """
 
     commands: Mapping[str, str]
@@ -51,7 +51,7 @@ class Probe:
 
     @property
     def is_shared(self) -> bool:
-        """Whether its commands may run beside those of other probes, and serve several checks."""
+        """Whether its commands may run at the same time as those of other probes, and serve several checks."""
         return self.secret is None and not self.is_exclusive
 
 

@@ -176,7 +176,7 @@ def server_context(identity: tuple[Path, Path, Path], *, mutual: bool, version: 
 
 def unauthenticated(port: int, identity: tuple[Path, Path, Path]) -> ProbeOutput:
     words = ("127.0.0.1", str(port), *map(str, identity), "/health", "/invocations", "/tokenize", "/metrics")
-    return sh(Probe.of(doors=python_command("mutual_tls", *words, interpreter=sys.executable)).command)
+    return sh(Probe.of(ways=python_command("mutual_tls", *words, interpreter=sys.executable)).command)
 
 
 @pytest.mark.parametrize("version", TLS_VERSIONS)

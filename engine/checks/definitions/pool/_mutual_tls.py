@@ -36,7 +36,7 @@ class MutualTlsCheck(Check[Expected]):
         identity = (f"{TLS}/ca.pem", f"{TLS}/node.pem", f"{TLS}/node.key")
         address, port = expected.address, str(expected.port)
         command = python_command("mutual_tls", address, port, *identity, CONTROL_PATH, *UNAUTHENTICATED_PATHS)
-        return Probe({"doors": command}, timeout_s=120)
+        return Probe({"ways": command}, timeout_s=120)
 
 
 def responses_of(output: ProbeOutput) -> Responses:
@@ -46,7 +46,7 @@ def responses_of(output: ProbeOutput) -> Responses:
         Unreadable: a line has another form, or an attempt occurs twice.
     """
     responses: dict[tuple[str, str], str] = {}
-    for line in parse_sections(output).text("doors").splitlines():
+    for line in parse_sections(output).text("ways").splitlines():
         row = _json_object(line)
         key = (str(row.get("door")), str(row.get("path")))
         if key in responses or not isinstance(row.get("answer"), str):
