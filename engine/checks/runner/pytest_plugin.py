@@ -31,6 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Register the options of the suite."""
     group = parser.getgroup("sovctl")
     group.addoption("--sovctl-site", help="the site.yaml to verify")
+    group.addoption("--sovctl-content", default="", help="file with the content to use instead of that of the site file")
     group.addoption("--sovctl-state", default="", help="state folder; default: .sovctl in the folder of the site file")
     group.addoption("--sovctl-nodes", default="", help="names, separated by commas; default: all")
     group.addoption("--sovctl-checks", default="", help="patterns of check ids, separated by commas; default: all")
@@ -83,8 +84,12 @@ class Run:
     def __init__(self, config: pytest.Config) -> None:
         state, today = config.getoption("--sovctl-state"), config.getoption("--sovctl-today")
         nodes, checks, results = (config.getoption(f"--sovctl-{name}") for name in ("nodes", "checks", "results"))
+        content = config.getoption("--sovctl-content")
         site = Site.open(
-            Path(config.getoption("--sovctl-site")), state=Path(state) if state else None, touches_nodes=True
+            Path(config.getoption("--sovctl-site")),
+            state=Path(state) if state else None,
+            touches_nodes=True,
+            data=Path(content).read_bytes() if content else None,
         )
         day = date.fromisoformat(today) if today else datetime.now(UTC).date()
         self.targets = choose(

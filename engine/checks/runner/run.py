@@ -89,7 +89,11 @@ def run(
     interrupted = False
     ends: list[str] = []
     try:
-        ends = _run_all(_commands(site, chosen, checks, today, jobs), take)
+        with tempfile.TemporaryDirectory(prefix="sovctl-verify-") as folder:
+            # The processes check this description, also if site.yaml is edited, or an earlier one is applied again.
+            content = Path(folder) / "site.yaml"
+            content.write_bytes(site.loaded.data)
+            ends = _run_all(_commands(site, content, chosen, checks, today, jobs), Path(folder), take)
     except KeyboardInterrupt:
         interrupted = True
     why = "interrupted" if interrupted else next((end for end in ends if end), "the suite ended before this check")
@@ -127,7 +131,7 @@ def _require_some(
 
 
 def _commands(
-    site: Site, chosen: Sequence[CheckTarget], checks: Iterable[str], today: date, jobs: int | None
+    site: Site, content: Path, chosen: Sequence[CheckTarget], checks: Iterable[str], today: date, jobs: int | None
 ) -> list[list[str]]:
     """Return one pytest command per process; the nodes are distributed round-robin."""
     nodes = list(dict.fromkeys(target.node for target in chosen))
@@ -135,20 +139,21 @@ def _commands(
     shared = [
         *(sys.executable, "-P", "-m", "pytest", "-q", "-c", str(SUITE / "pytest.ini"), "--rootdir", str(SUITE)),
         *("-p", "sovctl.engine.checks.runner.pytest_plugin", "--sovctl-site", str(site.loaded.path.resolve())),
-        *("--sovctl-state", str(site.state.root.resolve()), "--sovctl-today", today.isoformat()),
+        *("--sovctl-content", str(content), "--sovctl-state", str(site.state.root.resolve())),
+        *("--sovctl-today", today.isoformat()),
         *("--sovctl-checks", ",".join(checks)),
     ]
     return [[*shared, "--sovctl-nodes", ",".join(nodes[start::count])] for start in range(count)]
 
 
-def _run_all(commands: list[list[str]], take: Callable[[Result], None]) -> list[str]:
+def _run_all(commands: list[list[str]], folder: Path, take: Callable[[Result], None]) -> list[str]:
     """Run all commands in parallel; return an error message for each, empty if it succeeded.
 
     Raises:
         KeyboardInterrupt: after the processes were stopped; earlier results were passed to `take`.
     """
-    with tempfile.TemporaryDirectory(prefix="sovctl-verify-") as folder, contextlib.ExitStack() as stack:
-        workers = [_Worker(command, Path(folder) / f"{index}.log") for index, command in enumerate(commands)]
+    with contextlib.ExitStack() as stack:
+        workers = [_Worker(command, folder / f"{index}.log") for index, command in enumerate(commands)]
         stack.callback(_stop, workers)
         queue: SimpleQueue[Result | None] = SimpleQueue()
         for worker in workers:

@@ -87,12 +87,20 @@ def test_a_name_or_pattern_that_fits_nothing_is_an_error(
 
 
 def test_a_suite_that_dies_leaves_its_cases_unknown(quiet_site: Path) -> None:
-    """The processes read site.yaml again: here it is gone by then."""
+    """The processes read the files that site.yaml names: here the key is gone by then."""
     site = Site.open(quiet_site, touches_nodes=True)
-    quiet_site.rename(quiet_site.with_name("moved.yaml"))
+    (quiet_site.parent / "access" / "key").unlink()
     found = run(site, today=TODAY, nodes=["a1"])
     assert {result.verdict for result in found.results} == {Verdict.UNKNOWN}
     assert all("the suite ended with" in result.reason for result in found.results)
+
+
+def test_the_opened_description_is_checked_also_after_site_yaml_changed(quiet_site: Path) -> None:
+    """`apply --rollback` applies an earlier description; its checks must not expect the later one."""
+    site = Site.open(quiet_site, touches_nodes=True)
+    quiet_site.write_text("no site at all\n")
+    found = run(site, today=TODAY, nodes=["site"], checks=["site.keys-private"])
+    assert [result.verdict for result in found.results] == [Verdict.PASS]
 
 
 def test_a_node_may_not_be_called_as_evidence_calls_the_controller(quiet_site: Path) -> None:
