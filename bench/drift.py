@@ -47,12 +47,13 @@ def run_round(site: LabSite, planned: list[Kind], known: set[str]) -> dict[str, 
     plan = site.plan()
     site.verify(*VERIFIED)
     verified = site.plan()
-    failures += [_on(site, kind.node, kind.restore) for kind in injected if kind.blocks_apply]
-    failures.append(_apply(site, verified))
-    failures += [_on(site, kind.node, kind.restore) for kind in injected if kind.restore and not kind.blocks_apply]
+    later = [_on(site, kind.node, kind.restore) for kind in injected if kind.blocks_apply]
+    later.append(_apply(site, verified))
+    later += [_on(site, kind.node, kind.restore) for kind in injected if kind.restore and not kind.blocks_apply]
     site.verify(*VERIFIED)
     left = rows(site.plan())
-    result = asdict(score(injected, plan, verified, left, known=known, failures=[each for each in failures if each]))
+    messages = [each for each in (*failures, *later) if each]
+    result = asdict(score(injected, plan, verified, left, known=known, failures=messages, has_failed=any(later)))
     if left - known:
         _apply(site, site.plan())  # the next round begins with a clean site
     return result

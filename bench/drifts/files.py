@@ -35,7 +35,7 @@ def kinds() -> Iterator[Kind]:
             yield Kind(f"{node}/{name}{path}", node, inject, attributes, key)
         # The line is a comment in each of these formats, except in a key, which becomes unreadable.
         yield Kind(f"{node}/content{path}", node, f"echo '# x' >> {path}", f"{node}/{row}")
-        yield Kind(f"n2/removed{path}", "n2", f"rm {path}", f"n2/{row}")
+        yield Kind(f"n2/removed{path}", "n2", f"rm {path}", f"n2/{row}", subject=path)
     for path in FOLDERS:
         node = "n1" if path == "/opt/sovctl" else "n2"
         yield Kind(f"{node}/mode{path}", node, f"chmod 0777 {path}", f"{node}/attributes/{path}", "mode")
@@ -46,7 +46,7 @@ def kinds() -> Iterator[Kind]:
 
 def _others() -> Iterator[Kind]:
     limits = "/etc/security/limits.d/90-sovctl.conf"
-    yield Kind("n2/append-only/limits.d", "n2", f"chattr +a {limits}", f"n2/attributes/{limits}")
+    yield Kind("n2/append-only/limits.d", "n2", f"chattr +a {limits}", f"n2/attributes/{limits}", subject=limits)
     link = "cd /etc/sysctl.d; cp 90-sovctl.conf /var/tmp/s; ln -sf /var/tmp/s 90-sovctl.conf"
     yield Kind("n1/link/sysctl.d", "n1", link,
                "n1/attributes//etc/sysctl.d/90-sovctl.conf", "link", also=("n1/tuning/kernel",),

@@ -20,6 +20,7 @@ class Kind:
         subject: what the command changes; a round has at most one kind of a subject.
         restarts: rows of units that the change restarts. Their causes must name the change.
         blocks_apply: apply refuses to correct it, so that `restore` runs before apply.
+        is_undone_by_reload: systemd still runs an old unit; a reload would load the current one.
     """
 
     id: str
@@ -32,11 +33,15 @@ class Kind:
     subject: str = ""
     restarts: tuple[str, ...] = ()
     blocks_apply: bool = False
+    is_undone_by_reload: bool = False
 
     @property
     def is_last(self) -> bool:
-        """Whether it is injected after the others of its round, because no command can change a locked file."""
-        return "chattr +" in self.inject
+        """Whether it is injected after the others of its round.
+
+        No command can change a locked file, and the reload of systemd by another kind would undo this one.
+        """
+        return "chattr +" in self.inject or self.is_undone_by_reload
 
     @property
     def is_reported_only(self) -> bool:

@@ -34,7 +34,8 @@ def _packages() -> Iterator[Kind]:
     yield Kind("n2/version/persistenced", "n2", "cd /root; apt-get download -qq nvidia-persistenced=580.173.02-1 "
                "2>/dev/null; dpkg --install --force-hold --force-depends nvidia-persistenced_580.173.02-1_amd64.deb "
                ">/dev/null; rm nvidia-persistenced_*", "n2/package/nvidia-persistenced",
-               restarts=("n2/service/nvidia-persistenced",), also=of_n2, subject="nvidia-persistenced")  # fmt: skip
+               also=(*of_n2, "n2/service/nvidia-persistenced", "n2/gpu_modes/all"),
+               subject="nvidia-persistenced")  # fmt: skip
     yield Kind("n2/version/dcgm", "n2", install.format("datacenter-gpu-manager-4-cuda13=1:4.6.0-1"),
                "n2/package/datacenter-gpu-manager-4-cuda13", also=of_n2,
                restarts=("n2/service/nvidia-dcgm",))  # fmt: skip
@@ -68,7 +69,9 @@ def _models() -> Iterator[Kind]:
     folder = f"/srv/sovctl/models/{MODEL}"
 
     def kind(name: str, key: str, command: str) -> Kind:
-        return Kind(f"n1/model/{name}", "n1", command, f"n1/model/{MODEL}", key, restarts=(POOL,))
+        # A row names at most five files of a tree.
+        subject = "changed model file" if "changed" in name else ""
+        return Kind(f"n1/model/{name}", "n1", command, f"n1/model/{MODEL}", key, restarts=(POOL,), subject=subject)
 
     yield kind("extra", "z.safetensors", f"touch {folder}/z.safetensors")
     yield kind("changed", "/config.json", f"echo x >> {folder}/config.json")

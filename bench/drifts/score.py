@@ -63,6 +63,7 @@ def score(
     *,
     known: Collection[str] = (),
     failures: Sequence[str] = (),
+    has_failed: bool = False,
 ) -> Score:
     """Return the score of a round.
 
@@ -71,13 +72,14 @@ def score(
         verified: document of `sovctl plan --json` after a later `sovctl verify`, which is an input of that plan.
         left: ids of changes and unmanaged things after apply, restore and a last verification.
         known: rows that an earlier round left.
-        failures: messages of commands and of an apply that failed. No kind of this round counts as corrected then.
+        failures: messages of commands and of an apply that failed.
+        has_failed: whether apply failed, or a kind was not restored. No kind of this round counts as corrected then.
     """
     first, second = rows(plan) - set(known), rows(verified) - set(known)
     false_rows = {row for row in first if not _explained(row, plan, injected)}
     false_rows |= {row for row in second - first if not _explained(row, verified, injected)}
     return Score(
-        kinds=tuple(_kind_score(kind, plan, verified, left, has_failed=bool(failures)) for kind in injected),
+        kinds=tuple(_kind_score(kind, plan, verified, left, has_failed=has_failed) for kind in injected),
         reported=len(first | second),
         false_rows=tuple(sorted(false_rows)),
         left=tuple(sorted(set(left) - set(known))),

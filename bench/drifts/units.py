@@ -60,7 +60,7 @@ def _services() -> Iterator[Kind]:
     edit = f"cp -p {path} /var/tmp/u; echo '# x' >> {path}"
     stale = f"{edit}; systemctl daemon-reload; mv /var/tmp/u {path}; touch {path}"
     yield Kind("s1/not reloaded/gateway", "s1", stale, "s1/unit/sovctl-gateway.service", "needs_daemon_reload",
-               subject="gateway unit", restarts=(gateway,), also=(gateway,))  # fmt: skip
+               subject="gateway unit", restarts=(gateway,), also=(gateway,), is_undone_by_reload=True)  # fmt: skip
     yield Kind("n1/stopped/pool", "n1", "systemctl stop sovctl-pool-chat", pool, "active", subject="pool process")
     yield Kind("n1/disabled/pool", "n1", "systemctl disable sovctl-pool-chat", pool, "enabled")
     timer = "sovctl-probe-chat.timer"
