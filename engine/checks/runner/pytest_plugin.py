@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Register the options of the suite."""
     group = parser.getgroup("sovctl")
     group.addoption("--sovctl-site", help="the site.yaml to verify")
-    group.addoption("--sovctl-content", default="", help="file with the content to use instead of that of the site file")
+    group.addoption("--sovctl-content", default="", help="file with content to use instead of the site file's")
     group.addoption("--sovctl-state", default="", help="state folder; default: .sovctl in the folder of the site file")
     group.addoption("--sovctl-nodes", default="", help="names, separated by commas; default: all")
     group.addoption("--sovctl-checks", default="", help="patterns of check ids, separated by commas; default: all")
