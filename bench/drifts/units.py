@@ -24,7 +24,10 @@ def kinds() -> Iterator[Kind]:
         yield Kind(f"n2/drop-in/{unit}", "n2", lines, f"n2/unit/{service}", subject=unit, restarts=restarts)
         yield Kind(f"n2/mask/{unit}", "n2", f"systemctl mask {unit}", f"n2/unit/{service}", subject=unit,
                    also=restarts)  # fmt: skip
-        yield Kind(f"n2/stopped/{unit}", "n2", f"systemctl stop {unit}", f"n2/{row}", "active", subject=unit)
+        # The driver loses persistence mode with the daemon.
+        modes = ("n2/gpu_modes/all",) if unit == "nvidia-persistenced" else ()
+        yield Kind(f"n2/stopped/{unit}", "n2", f"systemctl stop {unit}", f"n2/{row}", "active", subject=unit,
+                   also=modes)  # fmt: skip
         yield Kind(f"n2/disabled/{unit}", "n2", f"systemctl disable {unit}", f"n2/{row}", "enabled", subject=unit)
     yield from _running()
     yield from _services()
