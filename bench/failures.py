@@ -79,7 +79,7 @@ def main() -> int:
         return 0
     site = FailingSite(options.name, options.directory.resolve() / "site.yaml")
     site.sovctl("lab", "up", "--preset", "ha", "--name", site.name, "--directory", str(site.file.parent))
-    before = site.problems_of_ledger()
+    before = site.problems_of_ledger() if site.state.exists() else []
     if site.changes():
         site.apply()
         before += site.problems_at_rest()
