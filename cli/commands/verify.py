@@ -13,6 +13,7 @@ from .. import output
 
 if TYPE_CHECKING:
     from sovctl.compliance.evidence.store import StoredEvidence
+    from sovctl.engine.checks.model.check import Level
     from sovctl.engine.checks.runner.run import RunResult
 
 EPILOG = (
@@ -30,6 +31,12 @@ def verify(
     state: Path | None = typer.Option(None, "--state", help="State folder; default: .sovctl next to SITE."),
     node: list[str] = typer.Option([], "--node", help="Only this node; `site` is the controller. Repeatable."),
     check: list[str] = typer.Option([], "--check", help="Only checks that match, such as 'nvlink.*'. Repeatable."),
+    level: str | None = typer.Option(
+        None,
+        "--level",
+        help="`quick`: seconds; `full`: also tests of minutes, on nodes that do not serve; `burn-in`: also tests of "
+        "hours. Default: all checks that put no load on a node.",
+    ),
     jobs: int | None = typer.Option(
         None, "--jobs", min=1, max=64, help="Number of parallel processes; default: one per core."
     ),
@@ -52,6 +59,7 @@ def verify(
             today=datetime.now(UTC).date(),
             nodes=node,
             checks=check,
+            level=_level(level),
             jobs=jobs,
             report=lambda done, total, target, result: output.progress(
                 f"{done}/{total}  {target.name}  {target.check.id}: {result.verdict}"
@@ -66,6 +74,15 @@ def verify(
     if found.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FAILURE if any(each.verdict.blocks for each in found.results) else ExitCode.OK
+
+
+def _level(name: str | None) -> Level | None:
+    from sovctl.engine.checks.model.check import Level
+    from sovctl.support.errors import InputError
+
+    if name is not None and name not in list(Level):
+        raise InputError(f"expected one of {', '.join(Level)}, got {name!r}", where="--level")
+    return None if name is None else Level(name)
 
 
 def _show(found: RunResult, stored: list[StoredEvidence]) -> None:

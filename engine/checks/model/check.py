@@ -62,6 +62,11 @@ class Level(StrEnum):
     BURN_IN = "burn-in"
     """Hours, on a node without users."""
 
+    def contains(self, other: Level) -> bool:
+        """Return whether a run of this level includes checks of another."""
+        order = tuple(Level)
+        return order.index(other) <= order.index(self)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Expectation:
@@ -124,6 +129,8 @@ class Check(ABC, Generic[E]):
     remedy: ClassVar[str]
     """The next step after FAIL, as an instruction in one sentence."""
     level: ClassVar[Level] = Level.QUICK
+    is_active: ClassVar[bool] = False
+    """Whether it puts load on GPUs or links, so that the node must not serve."""
     former_ids: ClassVar[tuple[str, ...]] = ()
     """Ids in evidence, control maps and waivers of earlier releases."""
 

@@ -17,6 +17,8 @@ MARK = "=== sovctl"
 """Prefix of the lines before and after the output of each command."""
 TIMED_OUT = 124  # timeout(1), EXIT STATUS
 DEFAULT_TIMEOUT_S = 60
+SHARED_TIMEOUT_S = 180
+"""A probe with a longer limit runs alone, because the others would wait for it."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Probe:
     @property
     def is_shared(self) -> bool:
         """Whether its commands may run at the same time as those of other probes, and serve several checks."""
-        return self.secret is None and not self.is_exclusive
+        return self.secret is None and not self.is_exclusive and self.timeout_s <= SHARED_TIMEOUT_S
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """Measures targets: runs the probe on its node or on the controller, and judges the output.
 
 - No behaviour of a node raises an exception. All targets of an unreachable node are UNKNOWN, after one attempt.
-- Equal probes on one node run once, so that checks with the same probe judge the same output.
+- The commands of all shared probes of a node run at its first target, each once and at the same time, over one
+  connection. Other probes run one by one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,10 +20,11 @@ from ...facts.node import SIMULATION_MARK
 from ...facts.unreadable import excerpt
 from ...spec.types import Secret
 from ..model.check import judge
-from ..model.probe import Probe, ProbeOutput
+from ..model.probe import Probe, ProbeOutput, joined
 from ..model.result import Result, not_measured, result_of, utc_now
 from ..model.target import CheckTarget
 from . import transport
+from .together import LIMIT_S, Together
 
 GREETING = f"[ -e {SIMULATION_MARK} ] && echo simulated || echo real"
 """First command on every node: tests ssh, and reports whether the hardware is simulated."""
@@ -40,16 +42,18 @@ class Observer:
     """The connections and the probe outputs of one run.
 
     Args:
+        targets: all targets that will be measured.
         config: file written by `transport.ssh_config`.
         read_secret: returns the value of a secret reference of site.yaml, for a probe's standard input.
     """
 
+    targets: Sequence[CheckTarget]
     config: Path
     read_secret: Callable[[Secret], str]
     _hosts: dict[str, Host] = field(default_factory=dict)
     _simulated: dict[str, bool | None] = field(default_factory=dict)
     _lost: dict[str, str] = field(default_factory=dict)
-    _measurements: dict[tuple[str, str], _Measurement] = field(default_factory=dict)
+    _together: dict[str, Together] = field(default_factory=dict)
 
     def measure(self, target: CheckTarget) -> Result:
         """Return the result of one target; UNKNOWN if it could not be measured."""
@@ -100,18 +104,24 @@ class Observer:
         return host
 
     def _run_probe(self, target: CheckTarget, probe: Probe, host: Host) -> _Measurement:
-        """Return the output of a probe. The output of a probe with a secret is not shared between checks."""
-        key = (target.node, probe.command)
-        if probe.secret is None and key in self._measurements:
-            return self._measurements[key]
+        if probe.is_shared and not target.is_controller:
+            outputs = self._shared_outputs(target.node, host)
+            return _Measurement(joined(outputs.of(probe)), outputs.started, outputs.ended)
         stdin = b"" if probe.secret is None else f"{self.read_secret(probe.secret)}\n".encode()
-        is_local = target.is_controller
-        command = probe.command if is_local else transport.as_root(probe.command, probe.timeout_s)
+        command = probe.command if target.is_controller else transport.as_root(probe.command, probe.timeout_s)
         started = utc_now()
         output = self._run(target.node, host, command, timeout_s=probe.timeout_s + transport.GRACE_S, stdin=stdin)
-        measurement = _Measurement(output, started, utc_now())
-        self._measurements[key] = measurement
-        return measurement
+        return _Measurement(output, started, utc_now())
+
+    def _shared_outputs(self, node: str, host: Host) -> Together:
+        """Return the outputs of the commands of all shared probes of a node; run them at the first call."""
+        if node not in self._together:
+            probes = [each.check.probe(each.expectation) for each in self.targets if each.node == node]
+            together = self._together[node] = Together([probe for probe in probes if probe.is_shared])
+            command = transport.as_root(together.command, LIMIT_S)
+            output = self._run(node, host, command, timeout_s=LIMIT_S + transport.GRACE_S, stdin=together.request)
+            together.take(output, utc_now())
+        return self._together[node]
 
     def _run(self, node: str, host: Host, command: str, *, timeout_s: int, stdin: bytes) -> ProbeOutput:
         try:

@@ -20,6 +20,7 @@ import pytest
 
 from ...site.credentials import read_secret
 from ...site.site import Site
+from ..model.check import Level
 from ..model.result import Result
 from .build_context import build_context
 from .observer import Observer
@@ -35,6 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--sovctl-state", default="", help="state folder; default: .sovctl in the folder of the site file")
     group.addoption("--sovctl-nodes", default="", help="names, separated by commas; default: all")
     group.addoption("--sovctl-checks", default="", help="patterns of check ids, separated by commas; default: all")
+    group.addoption("--sovctl-level", default="", help="quick, full or burn-in; default: all without load on a node")
     group.addoption("--sovctl-today", default="", help="YYYY-MM-DD in UTC; default: the current day")
     group.addoption("--sovctl-results", default="", help="file for results, one JSON line each")
 
@@ -83,6 +85,7 @@ class Run:
 
     def __init__(self, config: pytest.Config) -> None:
         state, today = config.getoption("--sovctl-state"), config.getoption("--sovctl-today")
+        level = config.getoption("--sovctl-level")
         nodes, checks, results = (config.getoption(f"--sovctl-{name}") for name in ("nodes", "checks", "results"))
         content = config.getoption("--sovctl-content")
         site = Site.open(
@@ -96,6 +99,7 @@ class Run:
             targets_of(build_context(site, today=day)),
             nodes=filter(None, nodes.split(",")),
             checks=filter(None, checks.split(",")),
+            level=Level(level) if level else None,
         )
         self._results = Path(results).open("w") if results else None  # noqa: SIM115 - open for the whole session
         self._parent = os.getppid()
@@ -103,7 +107,9 @@ class Run:
         folder = Path(self._folder.name)
         (folder / "ssh_config").write_text(ssh_config(site.spec, site.folder, folder))
         where = "site.yaml: gateway.clients[0].api_key"
-        self.observer = Observer(folder / "ssh_config", lambda secret: read_secret(secret, site.folder, where))
+        self.observer = Observer(
+            self.targets, folder / "ssh_config", lambda secret: read_secret(secret, site.folder, where)
+        )
 
     @property
     def is_orphan(self) -> bool:

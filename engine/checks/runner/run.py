@@ -28,6 +28,7 @@ from sovctl.support.package_files import package_folder
 
 from ...site.site import Site
 from ...site.state_folder import SiteState
+from ..model.check import Level
 from ..model.result import Result, not_measured, utc_now
 from ..model.target import CheckTarget
 from ..registry import CHECKS
@@ -61,6 +62,7 @@ def run(
     today: date,
     nodes: Iterable[str] = (),
     checks: Iterable[str] = (),
+    level: Level | None = None,
     jobs: int | None = None,
     report: Callable[[int, int, CheckTarget, Result], None] = lambda *_: None,
 ) -> RunResult:
@@ -69,6 +71,7 @@ def run(
     Args:
         nodes: names, `site` for the controller; all if empty.
         checks: patterns of check ids; all if empty.
+        level: contains the checks; None: all checks that put no load on a node.
         jobs: number of parallel processes; None: one per node, at most the number of cores.
         report: called for each result with the number of results, the number of targets, target and result.
 
@@ -76,7 +79,7 @@ def run(
         InputError: a name is unknown, or no check matches the patterns.
     """
     everything = targets_of(build_context(site, today=today))
-    chosen = choose(everything, nodes=nodes, checks=checks)
+    chosen = choose(everything, nodes=nodes, checks=checks, level=level)
     _require_some(everything, chosen, nodes, checks)
     by_id = {target.id: target for target in chosen}
     results: dict[str, Result] = {}
@@ -93,7 +96,7 @@ def run(
             # The processes check this description, also if site.yaml is edited, or an earlier one is applied again.
             content = Path(folder) / "site.yaml"
             content.write_bytes(site.loaded.data)
-            ends = _run_all(_commands(site, content, chosen, checks, today, jobs), Path(folder), take)
+            ends = _run_all(_commands(site, content, chosen, checks, level, today, jobs), Path(folder), take)
     except KeyboardInterrupt:
         interrupted = True
     why = "interrupted" if interrupted else next((end for end in ends if end), "the suite ended before this check")
@@ -131,7 +134,13 @@ def _require_some(
 
 
 def _commands(
-    site: Site, content: Path, chosen: Sequence[CheckTarget], checks: Iterable[str], today: date, jobs: int | None
+    site: Site,
+    content: Path,
+    chosen: Sequence[CheckTarget],
+    checks: Iterable[str],
+    level: Level | None,
+    today: date,
+    jobs: int | None,
 ) -> list[list[str]]:
     """Return one pytest command per process; the nodes are distributed round-robin."""
     nodes = list(dict.fromkeys(target.node for target in chosen))
@@ -141,7 +150,7 @@ def _commands(
         *("-p", "sovctl.engine.checks.runner.pytest_plugin", "--sovctl-site", str(site.loaded.path.resolve())),
         *("--sovctl-content", str(content), "--sovctl-state", str(site.state.root.resolve())),
         *("--sovctl-today", today.isoformat()),
-        *("--sovctl-checks", ",".join(checks)),
+        *("--sovctl-checks", ",".join(checks), "--sovctl-level", level or ""),
     ]
     return [[*shared, "--sovctl-nodes", ",".join(nodes[start::count])] for start in range(count)]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from typing import Any
 
+from ..model.check import Check, Level
 from ..model.check_context import CONTROLLER, CheckContext
 from ..model.target import CheckTarget
 from ..registry import CHECKS
@@ -33,11 +35,16 @@ def populations(targets: Iterable[CheckTarget]) -> dict[str, list[str]]:
 
 
 def choose(
-    targets: Iterable[CheckTarget], *, nodes: Iterable[str] = (), checks: Iterable[str] = ()
+    targets: Iterable[CheckTarget],
+    *,
+    nodes: Iterable[str] = (),
+    checks: Iterable[str] = (),
+    level: Level | None = None,
 ) -> tuple[CheckTarget, ...]:
     """Return the targets on the named nodes whose check id matches a pattern; all if no node or pattern is named.
 
     Args:
+        level: contains their checks; None: all checks that put no load on a node.
         nodes: names; `site` is the controller.
         checks: patterns with `*`, such as `perimeter.*`; former ids match too.
     """
@@ -45,8 +52,14 @@ def choose(
     return tuple(
         target
         for target in targets
-        if (not names or target.node in names) and (not patterns or _matches(target, patterns))
+        if (not names or target.node in names)
+        and (not patterns or _matches(target, patterns))
+        and _is_of_level(target.check, level)
     )
+
+
+def _is_of_level(check: Check[Any], level: Level | None) -> bool:
+    return not check.is_active if level is None else level.contains(check.level)
 
 
 def _matches(target: CheckTarget, patterns: Iterable[str]) -> bool:
