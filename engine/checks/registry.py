@@ -24,6 +24,8 @@ TOPICS = (
     "gpu",
     "nvlink",
     "ib",
+    "node",
+    "uniform",
     "model",
     "pool",
     "gateway",

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from ...facts.unreadable import Unreadable, excerpt
 from .probe import MARK, ProbeOutput
 
-_BEGIN = re.compile(rf"^{MARK} begin (\w+)$")
-_END = re.compile(rf"^{MARK} end (\w+) (\d+)$")
+_BEGIN = re.compile(rf"^{MARK} begin (\S+)$")
+_END = re.compile(rf"^{MARK} end (\S+) (\d+)$")
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,13 @@ def raw_of(output: ProbeOutput) -> bytes:
     return f"exit code: {code}\n--- standard output\n{output.stdout}\n--- standard error\n{output.stderr}\n".encode()
 
 
+def output_of(raw: bytes) -> ProbeOutput:
+    """Return the output of `raw_of`."""
+    code, _, rest = raw.decode("utf-8", "replace").removeprefix("exit code: ").partition("\n--- standard output\n")
+    stdout, _, stderr = rest.rpartition("\n--- standard error\n")
+    return ProbeOutput(None if code == "none" else int(code), stdout, stderr.removesuffix("\n"))
+
+
 def result_of(
     target: CheckTarget,
     command: str,

@@ -32,6 +32,7 @@ from ..model.check import Level
 from ..model.result import Result, not_measured, utc_now
 from ..model.target import CheckTarget
 from ..registry import CHECKS
+from . import fleet
 from .build_context import build_context
 from .targets import choose, populations, targets_of
 
@@ -79,7 +80,7 @@ def run(
         InputError: a name is unknown, or no check matches the patterns.
     """
     everything = targets_of(build_context(site, today=today))
-    chosen = choose(everything, nodes=nodes, checks=checks, level=level)
+    chosen = fleet.with_sources(everything, choose(everything, nodes=nodes, checks=checks, level=level))
     _require_some(everything, chosen, nodes, checks)
     by_id = {target.id: target for target in chosen}
     results: dict[str, Result] = {}
@@ -96,9 +97,11 @@ def run(
             # The processes check this description, also if site.yaml is edited, or an earlier one is applied again.
             content = Path(folder) / "site.yaml"
             content.write_bytes(site.loaded.data)
-            ends = _run_all(_commands(site, content, chosen, checks, level, today, jobs), Path(folder), take)
+            ends = _run_all(_commands(site, content, chosen, level, today, jobs), Path(folder), take)
     except KeyboardInterrupt:
         interrupted = True
+    for result in fleet.judged(chosen, dict(results)):
+        take(result)
     why = "interrupted" if interrupted else next((end for end in ends if end), "the suite ended before this check")
     for target in chosen:
         if target.id not in results:
@@ -137,22 +140,28 @@ def _commands(
     site: Site,
     content: Path,
     chosen: Sequence[CheckTarget],
-    checks: Iterable[str],
     level: Level | None,
     today: date,
     jobs: int | None,
 ) -> list[list[str]]:
     """Return one pytest command per process; the nodes are distributed round-robin."""
-    nodes = list(dict.fromkeys(target.node for target in chosen))
+    ids: dict[str, set[str]] = {}
+    for target in chosen:
+        if not fleet.is_fleet(target):
+            ids.setdefault(target.node, set()).add(target.check.id)
+    nodes = list(ids)
     count = max(1, min(len(nodes), jobs or os.cpu_count() or 1))
     shared = [
         *(sys.executable, "-P", "-m", "pytest", "-q", "-c", str(SUITE / "pytest.ini"), "--rootdir", str(SUITE)),
         *("-p", "sovctl.engine.checks.runner.pytest_plugin", "--sovctl-site", str(site.loaded.path.resolve())),
         *("--sovctl-content", str(content), "--sovctl-state", str(site.state.root.resolve())),
-        *("--sovctl-today", today.isoformat()),
-        *("--sovctl-checks", ",".join(checks), "--sovctl-level", level or ""),
+        *("--sovctl-today", today.isoformat(), "--sovctl-level", level or ""),
     ]
-    return [[*shared, "--sovctl-nodes", ",".join(nodes[start::count])] for start in range(count)]
+    shares = [nodes[start::count] for start in range(count)]
+    return [
+        [*shared, "--sovctl-nodes", ",".join(share), "--sovctl-checks", ",".join(set.union(*(ids[n] for n in share)))]
+        for share in shares
+    ]
 
 
 def _run_all(commands: list[list[str]], folder: Path, take: Callable[[Result], None]) -> list[str]:

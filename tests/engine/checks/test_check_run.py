@@ -86,6 +86,16 @@ def test_a_name_or_pattern_that_fits_nothing_is_an_error(
         run(site, today=TODAY, nodes=nodes, checks=checks)
 
 
+def test_unreachable_nodes_are_not_compared(quiet_site: Path) -> None:
+    site = Site.open(quiet_site, touches_nodes=True)
+    found = run(site, today=TODAY, checks=["uniform.bios"])
+    verdicts = {target.id: result for target, result in zip(found.targets, found.results, strict=True)}
+    compared = next(result for target_id, result in verdicts.items() if target_id.endswith("uniform.bios"))
+    assert compared.verdict is Verdict.UNKNOWN
+    assert "ssh to the node failed" in compared.reason
+    assert {target.check.id for target in found.targets} == {"node.inventory", "uniform.bios"}
+
+
 def test_a_suite_that_dies_leaves_its_cases_unknown(quiet_site: Path) -> None:
     """The processes read the files that site.yaml names: here the key is gone by then."""
     site = Site.open(quiet_site, touches_nodes=True)
@@ -198,7 +208,7 @@ def test_ctrl_c_keeps_what_was_seen_and_calls_the_rest_unmeasured(quiet_site: Pa
     site = Site.open(quiet_site, touches_nodes=False)
     (run_id,) = list_runs(site.state.evidence)
     records = load_run(site.state.evidence, run_id, LedgerReader(site.state.ledger)).records
-    assert {each.evidence.target for each in records} == {"a1", "a2", "site"}
+    assert {each.evidence.target for each in records} == {"a1", "a2", "site", "site/services"}
     assert all(gone(child) for child in children)
 
 

@@ -1,0 +1,1 @@
+"""Parts of nodes: models, serial numbers and firmware."""
