@@ -91,7 +91,7 @@ def parse_parts(text: str) -> Iterator[Part]:
     """Yield the parts of tab-separated lines: kind, place, model, serial and firmware; unset values are None.
 
     Raises:
-        Unreadable: there is no line, or one has another form.
+        Unreadable: the text is empty, or a line has another form.
     """
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines:

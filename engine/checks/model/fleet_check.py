@@ -1,6 +1,6 @@
 """A check that compares the inventories of several nodes. The controller judges it after the nodes were measured.
 
-Its output has one section per node: the inventory as JSON, or exit code 1 and the reason why there is none.
+Its output has one section per node: the inventory as JSON, or exit code 1 and the reason of a missing one.
 """
 
 from __future__ import annotations

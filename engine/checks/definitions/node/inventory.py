@@ -17,7 +17,7 @@ from ...probes.gpu_report import count_findings, gpu_report
 
 @dataclass(frozen=True, kw_only=True)
 class Expected(Expectation):
-    """GPUs of the platform; None if the platform has none.
+    """GPUs of the platform.
 
     Args:
         gpu_count: None if it is not in the catalogue.
