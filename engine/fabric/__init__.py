@@ -1,0 +1,1 @@
+"""Model of an InfiniBand fabric: topology, names, rails, planned cabling, findings, and a drawing. Pure."""

@@ -1,0 +1,1 @@
+"""Parsers of InfiniBand tools: discovery, links, counters, subnet manager, adapters, and cables."""
