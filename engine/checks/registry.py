@@ -24,6 +24,7 @@ TOPICS = (
     "gpu",
     "nvlink",
     "ib",
+    "fabric",
     "node",
     "uniform",
     "model",

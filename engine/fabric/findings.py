@@ -69,7 +69,7 @@ def default_hosts(fabric: Fabric) -> tuple[Device, ...]:
 
 
 def duplicate_names(fabric: Fabric) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return each name that several devices have, with their GUIDs. Defaults and aggregation nodes are no names."""
+    """Return each name that several devices have, with their GUIDs. Defaults and aggregation nodes do not count."""
     named = [
         each
         for each in fabric.discovery.devices

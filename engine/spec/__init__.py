@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
+from .fabric import InfinibandFabric, PortRoles
 from .gateway.routing import Capability
 from .gateway.section import Gateway
 from .host import Host
@@ -144,6 +145,8 @@ class NodeGroup(SpecModel):
     ) = None
     """MIG profile of every GPU; each slice serves one replica. Default: whole GPUs. Supported by `sovctl size` and
     `validate` only; `plan` and `apply` reject such a site."""
+    ports: PortRoles = Field(default_factory=PortRoles)
+    """Roles of the InfiniBand and RoCE ports of each node."""
 
 
 class Software(SpecModel):
@@ -348,6 +351,8 @@ class SiteSpec(SpecModel):
     """Operating system settings of the nodes."""
     node_groups: Annotated[list[NodeGroup], Field(min_length=1)]
     """Nodes, grouped by platform."""
+    fabric: InfinibandFabric | None = None
+    """InfiniBand fabric of the nodes. Default: unknown, and it is not checked."""
     software: Software
     """Exact versions of the installed software."""
     models: list[Model] = Field(default_factory=list)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 
+from ...fabric.cabling import PlannedLink
 from ...resources.context import Context
 
 CONTROLLER = "site"
@@ -44,8 +45,10 @@ class CheckContext:
 
     Args:
         today: UTC; compared with the last day of perimeter exceptions and of the root certificate.
+        cabling: links of `fabric.cabling_file`; empty without one.
     """
 
     context: Context
     controller: Controller
     today: date
+    cabling: tuple[PlannedLink, ...] = ()

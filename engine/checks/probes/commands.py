@@ -12,6 +12,7 @@ SCRIPTS = package_folder("engine/checks/probes/scripts")
 
 GATEWAY_PYTHON = f"{ROOT}/{GATEWAY}/bin/python"
 GPU_REPORT = "nvidia-smi -q -x"
+FABRIC_SWEEP = "timeout 50 ibnetdiscover"
 PCI_DEVICES = 'for d in /sys/bus/pci/devices/*; do echo "$(cat "$d/vendor") $(cat "$d/device") $(cat "$d/class")"; done'
 _UNIT_PROPERTIES = "Id,LoadState,ActiveState,SubState,MainPID"
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from sovctl.support.errors import InputError
 
 from ...certificate_authority import Authority
+from ...fabric.cabling import PlannedLink
 from ...site.site import Site
+from ...validation.cabling_file import read_plan
 from ..model.check_context import CONTROLLER, CheckContext, Controller
 
 
@@ -24,7 +26,14 @@ def build_context(site: Site, *, today: date) -> CheckContext:
             f"expected nodes with other names than {CONTROLLER!r}, got one",
             hint="in evidence this name is the controller",
         )
-    return CheckContext(context=site.context(), controller=_controller(site), today=today)
+    return CheckContext(context=site.context(), controller=_controller(site), today=today, cabling=_cabling(site))
+
+
+def _cabling(site: Site) -> tuple[PlannedLink, ...]:
+    fabric = site.spec.fabric
+    if fabric is None or fabric.cabling_file is None:
+        return ()
+    return read_plan(site.folder / fabric.cabling_file)
 
 
 def _controller(site: Site) -> Controller:

@@ -152,8 +152,9 @@ def _with_lid(device: Device, lid: int) -> Device:
 
 def _check_descriptions(devices: list[Device], seen: list[tuple[str, str]]) -> None:
     known = {(each.guid, each.description) for each in devices}
+    guids = {each.guid for each in devices}
     for guid, description in seen:
-        if (guid, description) not in known:
+        if guid in guids and (guid, description) not in known:
             raise Unreadable(f"one description of {guid}", description, where=_TOOL)
 
 
