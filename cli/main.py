@@ -25,6 +25,7 @@ COMMANDS = (
     "drift",
     "facts",
     "verify",
+    "fabric",
     "report",
     "node",
     "size",

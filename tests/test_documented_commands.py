@@ -20,6 +20,7 @@ import yaml
 from documented_commands import IN_THE_LAB, PAGES, ROOT, typed
 from waiting import until
 
+from bench.fabric import InventedFabric
 from sovctl.compliance.signing import load_or_create
 from sovctl.support.errors import ExitCode
 
@@ -109,8 +110,15 @@ def _load_tests(folder: Path) -> None:
         (folder / f"run-{loads}.json").write_text(json.dumps(result))
 
 
+def _captures(folder: Path) -> None:
+    """Two equal outputs of ibnetdiscover, of an invented fabric."""
+    for name in ("capture.txt", "yesterday.txt"):
+        (folder / name).write_text(InventedFabric(hosts=4, rails=2, hosts_per_leaf=4, uplinks=2).text())
+
+
 PREPARED: dict[str, Callable[[Path], None]] = {
     "README": _cloud_key,
+    "fabric": _captures,
     "gateway": _gateway,
     "size": _load_tests,
     "validate": _bank_with_problems,

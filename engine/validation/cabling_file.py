@@ -7,20 +7,27 @@ from pathlib import Path
 from sovctl.support.bounded_files import read_bounded
 from sovctl.support.errors import InputError, Problem, SpecError
 
-from ..fabric.cabling import PlannedLink, parse_plan
+from ..fabric.cabling import PlannedLink
+from ..fabric.reading import read_expected
+from ..facts.unreadable import Unreadable
 
 MAX_BYTES = 32 << 20
 """200,000 links of 160 bytes."""
 
 
 def read_plan(path: Path) -> tuple[PlannedLink, ...]:
-    """Return the planned links of a file.
+    """Return the planned links of a cabling file, or the links of an earlier output of ibnetdiscover.
 
     Raises:
         SpecError: all problems of the file.
-        InputError: the file is unreadable.
+        InputError: the file is unreadable, or a cut output.
     """
-    links, problems = parse_plan(read_text(path))
+    try:
+        links, problems = read_expected(read_text(path))
+    except Unreadable as error:
+        raise InputError(
+            str(error), where=str(path), hint="the first line of a cabling file names its columns"
+        ) from None
     if problems:
         hint = "`sovctl fabric show --cabling` writes the file of a discovered fabric"
         raise SpecError(
