@@ -18,6 +18,8 @@ from .model.check import Check
 
 TOPICS = (
     "access",
+    "unit",
+    "host",
     "clock",
     "perimeter",
     "software",

@@ -107,6 +107,11 @@ def unknown(expected: str, got: str) -> Judgement:
     return Judgement(Verdict.UNKNOWN, f"expected {expected}, got {got}")
 
 
+def not_applicable(expected: str, got: str) -> Judgement:
+    """Return N/A: the output states that the part does not exist."""
+    return Judgement(Verdict.NOT_APPLICABLE, f"expected {expected}, got {got}")
+
+
 E = TypeVar("E", bound=Expectation)
 
 

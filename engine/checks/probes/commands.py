@@ -17,6 +17,11 @@ PCI_DEVICES = 'for d in /sys/bus/pci/devices/*; do echo "$(cat "$d/vendor") $(ca
 _UNIT_PROPERTIES = "Id,LoadState,ActiveState,SubState,MainPID"
 
 
+CONTAINER = "systemd-detect-virt --container || true"
+"""Prints `none` and exits with 1 outside a container (systemd-detect-virt(1))."""
+LISTENERS = "ss -Htlnp"
+
+
 def python_command(name: str, *arguments: str, user: str | None = None, interpreter: str = "python3") -> str:
     """Return a command that runs a program of `scripts` on the node. It leaves standard input to the program.
 

@@ -48,7 +48,7 @@ def resource_type(others: Callable[[], Sequence[ResourceType]]) -> ResourceType:
                 name=name,
                 state={"is_masked": False, "other_files": [], "needs_daemon_reload": False},
                 why="only packages and sovctl configure this unit",
-                variables={"files": _other_files(observed, written), "is_masked": _is_masked(observed)},
+                variables={"files": other_files(observed, written), "is_masked": is_masked(observed)},
                 risk=Risk.SERVICE,
             )
 
@@ -60,26 +60,31 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     if observed is None or observed.load == "not-found":
         return desired.state  # the resource that needs the unit reports its absence
     return {
-        "is_masked": _is_masked(observed),
+        "is_masked": is_masked(observed),
         "other_files": desired.variables["files"],
         "needs_daemon_reload": observed.properties.get("NeedDaemonReload") == "yes",
     }
 
 
-def _is_masked(observed: UnitState | None) -> bool:
+def is_masked(observed: UnitState | None) -> bool:
+    """Return whether a unit is masked, now or at the next start."""
     return observed is not None and (
         observed.load == "masked" or observed.properties.get("UnitFileState", "").startswith("masked")
     )
 
 
-def _other_files(observed: UnitState | None, written: set[str]) -> list[str]:
-    """Return the files of a unit that neither a package nor sovctl wrote, sorted."""
+def other_files(observed: UnitState | None, written: set[str]) -> list[str]:
+    """Return the files of a unit that neither a package nor sovctl wrote, sorted.
+
+    Args:
+        written: paths of files that resource types write.
+    """
     if observed is None:
         return []
     files = observed.properties.get("DropInPaths", "").split()
     fragment = observed.properties.get("FragmentPath", "")
     own = f"{UNITS}/{observed.id}"
-    if fragment and not _is_masked(observed) and not (observed.id.startswith(OWN) and fragment == own):
+    if fragment and not is_masked(observed) and not (observed.id.startswith(OWN) and fragment == own):
         files.append(fragment)
     return sorted(
         path for path in files if not path.startswith(_PACKAGED) and path not in written and LAB_FILES not in path

@@ -6,7 +6,12 @@ import json
 
 from check_cases.case import FAIL, UNKNOWN, Bad, Sample, lines
 
-from sovctl.engine.checks.definitions.perimeter import default_drop, exception_only_from_gateway, no_way_out
+from sovctl.engine.checks.definitions.perimeter import (
+    default_drop,
+    exception_only_from_gateway,
+    no_way_out,
+    ruleset_returns_at_boot,
+)
 from sovctl.engine.checks.definitions.perimeter._attempts import Endpoint
 
 
@@ -35,7 +40,30 @@ def attempts(*ways: tuple[Endpoint, str, str]) -> str:
     return lines(*({"address": end.address, "port": end.port, "tcp": tcp, "udp": udp} for end, tcp, udp in ways))
 
 
+NFTABLES = (
+    "Id=nftables.service\nLoadState=loaded\nUnitFileState=enabled\n"
+    "ExecStart={ path=/usr/sbin/nft ; argv[]=/usr/sbin/nft -f /etc/nftables.conf ; ignore_errors=no ; pid=0 }\n"
+)
+RUNNING = (
+    "table inet sovctl {\n\tchain input {\n\t\ttype filter hook input priority filter; policy drop;\n"
+    "\t\tip saddr 10.77.0.1 tcp dport 22 accept\n\t}\n}\n"
+)
+AT_BOOT = f"#!/usr/sbin/nft -f\nflush ruleset\n\n{RUNNING}"
+
 SAMPLES = {
+    "perimeter.ruleset-returns-at-boot": Sample(
+        ruleset_returns_at_boot.Expected(),
+        {"unit": NFTABLES, "file": AT_BOOT, "running": RUNNING},
+        {
+            "disabled": Bad({"unit": NFTABLES.replace("=enabled", "=disabled")}, FAIL, "disabled"),
+            "masked": Bad({"unit": NFTABLES.replace("=loaded", "=masked")}, FAIL, "masked"),
+            "other-file": Bad({"unit": NFTABLES.replace("/etc/nft", "/root/nft")}, FAIL, "another command"),
+            "rule-in-the-file": Bad({"file": AT_BOOT.replace("port 22", "port 23")}, FAIL, "only in the kernel"),
+            "empty-file": Bad({"file": "flush ruleset\n"}, FAIL, "only in the kernel"),
+            "other-table": Bad({"running": f"{RUNNING}table ip filter {{\n}}\n"}, FAIL, "table ip filter"),
+        },
+        ("LoadState", "UnitFileState", "ExecStart", "Id=", "table inet", "dport 22"),
+    ),
     "perimeter.default-drop": Sample(
         default_drop.Expected(),
         {"ruleset": ruleset()},

@@ -1,0 +1,1 @@
+"""Operating system of nodes: name, kernel, limits, listeners, programs, logs."""

@@ -1,0 +1,1 @@
+"""Units: configuration and state of the systemd units that sovctl manages or watches."""

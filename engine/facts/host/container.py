@@ -1,0 +1,26 @@
+"""Parser of `systemd-detect-virt --container`.
+
+Source of the names: systemd-detect-virt(1), systemd 255, table "Known virtualization technologies".
+"""
+
+from __future__ import annotations
+
+from ..unreadable import Unreadable
+
+_CONTAINERS = frozenset(
+    {"openvz", "lxc", "lxc-libvirt", "systemd-nspawn", "docker", "podman", "rkt", "wsl", "proot", "pouch"}
+)
+
+
+def container_of(text: str) -> str | None:
+    """Return the container technology of a node; None outside a container.
+
+    Raises:
+        Unreadable: the text is not one known name.
+    """
+    name = text.strip()
+    if name == "none":
+        return None
+    if name not in _CONTAINERS:
+        raise Unreadable("none, or a container technology", text, where="systemd-detect-virt")
+    return name

@@ -1,0 +1,115 @@
+"""Cases of the checks of the operating system."""
+
+from __future__ import annotations
+
+from check_cases.case import FAIL, UNKNOWN, Bad, Sample
+
+from sovctl.engine.checks.definitions.host import (
+    listeners_as_planned,
+    no_preload,
+    no_second_server,
+    packages_unchanged,
+)
+
+LISTENERS = """\
+LISTEN 0 128 0.0.0.0:22 0.0.0.0:* users:(("sshd",pid=100,fd=3))
+LISTEN 0 2048 10.77.0.11:8000 0.0.0.0:* users:(("vllm",pid=200,fd=7),("VLLM::APIServer",pid=201,fd=7))
+LISTEN 0 4096 *:41017 *:* users:(("vllm",pid=200,fd=9))
+LISTEN 0 128 127.0.0.1:6666 0.0.0.0:* users:(("nv-fabricmanager",pid=300,fd=5))
+LISTEN 0 128 [::]:22 [::]:* users:(("sshd",pid=100,fd=4))
+"""
+GROUPS = """\
+100 0::/system.slice/ssh.service
+200 0::/system.slice/sovctl-pool-chat.service
+201 0::/system.slice/sovctl-pool-chat.service
+300 0::/system.slice/nvidia-fabricmanager.service
+"""
+KERNEL = """\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 00000000:0016 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1
+   1: 0B004D0A:1F40 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 2 1
+   2: 0100007F:1A0A 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 3 1
+   3: 0B004D0A:0016 01004D0A:D2F0 01 00000000:00000000 00:00000000 00000000     0        0 4 1
+  sl  local_address                         remote_address                        st
+   0: 00000000000000000000000000000000:0016 00000000000000000000000000000000:0000 0A 0:0 00:0 0 0 0 5
+   1: 00000000000000000000000000000000:A039 00000000000000000000000000000000:0000 0A 0:0 00:0 0 0 0 6
+"""
+FOREIGN = 'LISTEN 0 5 0.0.0.0:9000 0.0.0.0:* users:(("python3",pid=400,fd=3))\n'
+FOREIGN_KERNEL = "   4: 00000000:2328 00000000:0000 0A 0:0 00:0 0 0 0 7\n"
+SERVERS = "200 0::/system.slice/sovctl-pool-chat.service\nprocesses 61\n"
+PACKAGES = "debian\ncoreutils\ndash\ndpkg\niproute2\nlibc6\nopenssh-server\nsystemd\nnftables\n"
+UNCHANGED = "??5?????? c /etc/ssh/sshd_config\nmissing     /usr/share/doc/dash/copyright\nend\n"
+
+SAMPLES = {
+    "host.listeners-as-planned": Sample(
+        listeners_as_planned.Expected(
+            ports={22: ("ssh.service",), 8000: ("sovctl-pool-chat.service",), 9100: ()},
+            ssh_port=22,
+            dynamic_units=("sovctl-pool-chat.service",),
+        ),
+        {"listeners": LISTENERS, "groups": GROUPS, "kernel": KERNEL},
+        {
+            "foreign": Bad(
+                {
+                    "listeners": LISTENERS + FOREIGN,
+                    "groups": f"{GROUPS}400 0::/user.slice/user-0.slice/session-4.scope\n",
+                    "kernel": KERNEL + FOREIGN_KERNEL,
+                },
+                FAIL,
+                "no listener on 0.0.0.0:9000, got python3 of session-4.scope",
+            ),
+            "without-process": Bad(
+                {"listeners": LISTENERS + FOREIGN, "kernel": KERNEL + FOREIGN_KERNEL}, FAIL, "python3"
+            ),
+            "other-service-on-the-port": Bad(
+                {"groups": GROUPS.replace("200 0::/system.slice/sovctl-pool-chat", "200 0::/system.slice/cron")},
+                FAIL,
+                "cron.service",
+            ),
+            "hidden": Bad({"kernel": KERNEL + FOREIGN_KERNEL}, UNKNOWN, "9000"),
+            "without-sshd": Bad(
+                {
+                    "listeners": "".join(line + "\n" for line in LISTENERS.splitlines() if ":22" not in line),
+                    "kernel": "".join(line + "\n" for line in KERNEL.splitlines() if ":0016" not in line),
+                },
+                UNKNOWN,
+                "port 22",
+            ),
+            "garbled": Bad({"listeners": "State Recv-Q\n"}, UNKNOWN, "a listening socket"),
+        },
+        ("100 0::", "200 0::", "local_address"),
+    ),
+    "host.no-second-server": Sample(
+        no_second_server.Expected(units=("sovctl-pool-chat.service",)),
+        {"servers": SERVERS},
+        {
+            "by-hand": Bad(
+                {"servers": f"300 0::/user.slice/session-2.scope\n{SERVERS}"}, FAIL, "process 300 in session-2.scope"
+            ),
+            "without-unit": Bad({"servers": f"300 0::/\n{SERVERS}"}, UNKNOWN, "process 300"),
+            "not-counted": Bad({"servers": "processes 0\n"}, UNKNOWN, "number of processes"),
+        },
+        ("processes",),
+    ),
+    "host.no-preload": Sample(
+        no_preload.Expected(),
+        {"file": "end\n", "manager": "0\n"},
+        {
+            "library": Bad({"file": "line /usr/local/lib/quiet.so\nend\n"}, FAIL, "quiet.so"),
+            "variable": Bad({"manager": "1\n"}, FAIL, "LD_"),
+            "cut": Bad({"file": "line \n"}, UNKNOWN, "then `end`"),
+        },
+        ("end", "0"),
+    ),
+    "host.packages-unchanged": Sample(
+        packages_unchanged.Expected(),
+        {"packages": PACKAGES, "files": UNCHANGED},
+        {
+            "replaced": Bad({"files": f"??5??????   /usr/bin/ss\n{UNCHANGED}"}, FAIL, "/usr/bin/ss"),
+            "removed": Bad({"files": f"missing     /usr/sbin/nft\n{UNCHANGED}"}, FAIL, "/usr/sbin/nft"),
+            "not-installed": Bad({"packages": PACKAGES.replace("iproute2\n", "")}, UNKNOWN, "iproute2"),
+            "unknown-words": Bad({"files": f"dpkg: error\n{UNCHANGED}"}, UNKNOWN, "flags and path"),
+        },
+        ("debian", "coreutils", "systemd", "openssh-server", "end"),
+    ),
+}
