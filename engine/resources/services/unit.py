@@ -6,7 +6,7 @@ files of packages, below /usr/lib and /lib, and files that a resource type write
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from ...facts.node import NodeFacts
 from ...facts.units import UnitState
@@ -73,7 +73,7 @@ def is_masked(observed: UnitState | None) -> bool:
     )
 
 
-def other_files(observed: UnitState | None, written: set[str]) -> list[str]:
+def other_files(observed: UnitState | None, written: Collection[str]) -> list[str]:
     """Return the files of a unit that neither a package nor sovctl wrote, sorted.
 
     Args:
