@@ -90,7 +90,7 @@ class RootKeys(Check[Expected]):
 
 
 def _parse_files(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
-    """Yield path, number of lines with keys, and fingerprints; an absent file has none."""
+    """Yield path, number of lines with keys, and fingerprints. An absent file counts zero lines."""
     path, count, keys = "", 0, list[str]()
     for line in text.splitlines():
         if not line.strip():

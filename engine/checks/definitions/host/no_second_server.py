@@ -29,7 +29,7 @@ echo "processes $n"
 
 @dataclass(frozen=True, kw_only=True)
 class Expected(Expectation):
-    """Units of servers on the node; empty if the node has none."""
+    """Units of the servers on the node; can be empty."""
 
     units: tuple[str, ...]
 

@@ -1,4 +1,4 @@
-"""Expectation and probe of the checks of units: those that a resource type manages or watches on a node."""
+"""Expectation and probe of the checks of units: managed and watched units of a node."""
 
 from __future__ import annotations
 
