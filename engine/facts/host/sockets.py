@@ -46,7 +46,7 @@ def parse_listeners(text: str) -> tuple[Listener, ...]:
         if not words:
             continue
         address, _, port = (words[3] if len(words) > 4 else "").rpartition(":")
-        plain = address.strip("[]").partition("%")[0]
+        plain = address.partition("%")[0].strip("[]")
         if words[0] != "LISTEN" or not port.isdecimal() or not _is_address(plain):
             raise Unreadable("a listening socket", line, where="ss -Htlnp")
         owners = _OWNER.finditer(words[5] if len(words) > 5 else "")

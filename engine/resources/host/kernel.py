@@ -142,7 +142,7 @@ WEAKENING = {
     "modprobe.blacklist": "blocks kernel modules",
 }
 """Boot options that weaken a node. Sources: kernel-parameters(7), kernel-command-line(7) of systemd 255, 2026-11."""
-_HARMLESS = frozenset({"audit=1", "apparmor=1", "selinux=1", "module.sig_enforce=1", "module.sig_enforce",
+HARMLESS = frozenset({"audit=1", "apparmor=1", "selinux=1", "module.sig_enforce=1", "module.sig_enforce",
                        "lockdown=integrity", "lockdown=confidentiality", "mitigations=auto", "mitigations=auto,nosmt"}
                       )  # fmt: skip
 _OF_EACH_BOOT = ("BOOT_IMAGE=", "initrd=")
@@ -164,7 +164,7 @@ def other_boot_options(facts: NodeFacts, planned: Collection[str]) -> Iterator[t
         name = option.partition("=")[0]
         if name in names or option.startswith(_OF_EACH_BOOT):
             continue
-        if name in WEAKENING and option not in _HARMLESS:
+        if name in WEAKENING and option not in HARMLESS:
             yield option, WEAKENING[name]
         elif entries and running and option not in running:
             yield option, f"in {GRUB}, not in the running kernel: it takes effect at the next start"

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from check_cases.case import FAIL, UNKNOWN, Bad, Sample
+from check_cases.case import FAIL, NOT_APPLICABLE, UNKNOWN, WARN, Bad, Sample
 
 from sovctl.engine.checks.definitions.host import (
+    audit_running,
+    kernel_command_line,
+    limits,
     listeners_as_planned,
+    log_shipping,
+    name_set,
     no_preload,
     no_second_server,
     packages_unchanged,
+    running_kernel_planned,
+    secure_boot,
+    tpm_present,
 )
 
 LISTENERS = """\
@@ -40,7 +48,113 @@ SERVERS = "200 0::/system.slice/sovctl-pool-chat.service\nprocesses 61\n"
 PACKAGES = "debian\ncoreutils\ndash\ndpkg\niproute2\nlibc6\nopenssh-server\nsystemd\nnftables\n"
 UNCHANGED = "??5?????? c /etc/ssh/sshd_config\nmissing     /usr/share/doc/dash/copyright\nend\n"
 
+CONTAINER = Bad({"container": "systemd-nspawn\n"}, NOT_APPLICABLE, "systemd-nspawn")
+UNIT_LIMITS = "LimitMEMLOCK=infinity\nLimitNOFILE=1048576\n"
+PROCESS_LIMITS = """\
+Limit                     Soft Limit           Hard Limit           Units
+Max cpu time              unlimited            unlimited            seconds
+Max open files            1048576              1048576              files
+Max locked memory         unlimited            unlimited            bytes
+Max nice priority         0                    0
+"""
+OPTIONS = "BOOT_IMAGE=/vmlinuz-6.8.0-45-generic root=/dev/md0 ro iommu=pt\n"
+AUDIT = "enabled 1\nfailure 1\npid 812\nrate_limit 0\nbacklog_limit 8192\nlost 0\n"
+RSYSLOG = "Id=rsyslog.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=90\n"
+SIEM = '0 0 10.20.1.11:40112 10.20.0.7:6514 users:(("rsyslogd",pid=90,fd=11))\nend\n'
+
 SAMPLES = {
+    "host.name-set": Sample(
+        name_set.Expected(name="n1", address="10.77.0.11"),
+        {"name": "n1\n", "forward": "10.77.0.11\n", "backward": " n1\n"},
+        {
+            "default": Bad({"name": "ubuntu\n"}, FAIL, "ubuntu"),
+            "loopback": Bad({"forward": "127.0.1.1\n"}, FAIL, "127.0.1.1"),
+            "reverse": Bad({"backward": " other\n"}, FAIL, "other"),
+            "garbled": Bad({"name": "?\n"}, UNKNOWN, "a host name"),
+        },
+        ("n1", "10.77.0.11"),
+    ),
+    "host.limits": Sample(
+        limits.Expected(subject="sovctl-pool-chat", needs_locked_memory=True),
+        {"unit": UNIT_LIMITS, "process": PROCESS_LIMITS},
+        {
+            "small": Bad({"process": PROCESS_LIMITS.replace("1048576", "1024   ")}, FAIL, "1024"),
+            "locked": Bad({"unit": UNIT_LIMITS.replace("infinity", "8388608")}, FAIL, "LimitMEMLOCK of the unit"),
+            "garbled": Bad({"process": "Max\n"}, UNKNOWN, "the header"),
+        },
+        ("LimitMEMLOCK", "LimitNOFILE", "Limit  ", "Max open files", "Max locked memory"),
+    ),
+    "host.running-kernel-planned": Sample(
+        running_kernel_planned.Expected(),
+        {
+            "container": "none\n",
+            "kernel": "6.8.0-45-generic\n",
+            "installed": "linux-image-6.8.0-9-generic\nlinux-image-6.8.0-45-generic\n",
+            "waiting": "none\nend\n",
+        },
+        {
+            "newer": Bad({"installed": "linux-image-6.8.0-48-generic\n"}, FAIL, "kernel 6.8.0-48-generic"),
+            "waiting": Bad({"waiting": "required\nend\n"}, FAIL, "reboot-required"),
+            "own-kernel": Bad({"installed": "linux-image-6.8.0-9-lowlatency\n"}, UNKNOWN, "a package of kernel"),
+            "container": CONTAINER,
+        },
+        ("none", "6.8.0-45-generic\n".strip(), "end"),
+    ),
+    "host.kernel-command-line": Sample(
+        kernel_command_line.Expected(options=("iommu=pt",)),
+        {"container": "none\n", "options": OPTIONS},
+        {
+            "missing": Bad({"options": OPTIONS.replace("iommu=pt", "iommu=off")}, FAIL, "boot option iommu=pt"),
+            "weakening": Bad({"options": OPTIONS.replace("ro ", "ro mitigations=off ")}, FAIL, "mitigations=off"),
+            "garbled": Bad({"options": "'\n"}, UNKNOWN, "a kernel command line"),
+            "container": CONTAINER,
+        },
+        ("none", "iommu=pt"),
+    ),
+    "host.secure-boot": Sample(
+        secure_boot.Expected(),
+        {"container": "none\n", "state": "   6   0   0   0   1\n"},
+        {
+            "off": Bad({"state": "   6   0   0   0   0\n"}, FAIL, "got off"),
+            "bios": Bad({"state": "bios\n"}, FAIL, "without UEFI"),
+            "cut": Bad({"state": "   6   0   0\n"}, UNKNOWN, "five bytes"),
+            "container": CONTAINER,
+        },
+        ("none", "6   0"),
+    ),
+    "host.tpm-present": Sample(
+        tpm_present.Expected(),
+        {"container": "none\n", "devices": "tpm 2\nend\n"},
+        {
+            "none": Bad({"devices": "end\n"}, WARN, "got none"),
+            "old": Bad({"devices": "tpm 1\nend\n"}, WARN, "tpm 1"),
+            "cut": Bad({"devices": "tpm 2\n"}, UNKNOWN, "then `end`"),
+            "container": CONTAINER,
+        },
+        ("none", "end"),
+    ),
+    "host.audit-running": Sample(
+        audit_running.Expected(),
+        {"container": "none\n", "state": AUDIT},
+        {
+            "off": Bad({"state": AUDIT.replace("enabled 1", "enabled 0")}, FAIL, "auditing enabled"),
+            "no-daemon": Bad({"state": AUDIT.replace("pid 812", "pid 0")}, FAIL, "process of auditd"),
+            "lost": Bad({"state": AUDIT.replace("lost 0", "lost 7")}, WARN, "7"),
+            "missing": Bad({"state": AUDIT.replace("lost 0\n", "")}, UNKNOWN, "enabled, pid and lost"),
+            "container": CONTAINER,
+        },
+        ("none", "enabled", "pid", "lost"),
+    ),
+    "host.log-shipping": Sample(
+        log_shipping.Expected(address="10.20.0.7", port=6514),
+        {"unit": RSYSLOG, "connections": SIEM},
+        {
+            "stopped": Bad({"unit": RSYSLOG.replace("active\nSub", "inactive\nSub")}, FAIL, "inactive"),
+            "no-connection": Bad({"connections": "end\n"}, FAIL, "10.20.0.7:6514"),
+            "other-process": Bad({"connections": SIEM.replace("rsyslogd", "nc")}, FAIL, "a connection of rsyslog"),
+        },
+        ("ActiveState", "SubState", "LoadState", "rsyslogd", "end\n".strip()),
+    ),
     "host.listeners-as-planned": Sample(
         listeners_as_planned.Expected(
             ports={22: ("ssh.service",), 8000: ("sovctl-pool-chat.service",), 9100: ()},

@@ -1,0 +1,1 @@
+"""Certificates of nodes, gateways and pools: issuer, remaining time and key."""

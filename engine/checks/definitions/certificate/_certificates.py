@@ -1,0 +1,63 @@
+"""Parsed certificates of the checks of this topic, and the limits of their remaining time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+
+from ....certificate_authority import RENEW_BEFORE
+from ....facts.unreadable import Unreadable
+from ...model.check import Expectation, Judgement, failed, warned
+
+_MIN_DAYS = 7  # time of an operator for a renewal (guess, 2026-11-28)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Expectation):
+    """Days, in UTC.
+
+    Args:
+        today: day of the check.
+        address, port: of a server; empty and 0 for the file of the node.
+    """
+
+    today: date
+    address: str = ""
+    port: int = 0
+
+
+def parse_certificate(text: str, where: str) -> x509.Certificate:
+    """Parse one certificate in PEM.
+
+    Raises:
+        Unreadable: the text has another form.
+    """
+    try:
+        return x509.load_pem_x509_certificate(text.encode())
+    except ValueError:
+        raise Unreadable("a certificate in PEM", text, where=where) from None
+
+
+def lifetime_findings(certificate: x509.Certificate, authority: x509.Certificate, today: date) -> Iterator[Judgement]:
+    """Yield findings about the time until the expiry, and about the signature of the authority."""
+    last, first = certificate.not_valid_after_utc, certificate.not_valid_before_utc
+    now = datetime(today.year, today.month, today.day, 23, 59, 59, tzinfo=UTC)
+    left = (last - now).days
+    if first > now:
+        yield failed("a certificate that is valid today", f"one from {first.date()}")
+    if left < _MIN_DAYS:
+        yield failed(f"a certificate for {_MIN_DAYS} days at least", f"one until {last.date()}")
+    elif left < RENEW_BEFORE.days:
+        yield warned(f"a certificate for {RENEW_BEFORE.days} days at least", f"one until {last.date()}")
+    if last > authority.not_valid_after_utc:
+        yield failed(
+            f"a certificate that ends before the root, {authority.not_valid_after_utc.date()}", str(last.date())
+        )
+    try:
+        certificate.verify_directly_issued_by(authority)
+    except (ValueError, TypeError, InvalidSignature):
+        yield failed("a certificate of the site's authority", "another issuer or signature")

@@ -1,0 +1,55 @@
+"""clock.drift: the clock of the node needs a correction that its oscillator can cause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ....facts.unreadable import Unreadable
+from ....spec import Node
+from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, warned, worst
+from ...model.check_context import CheckContext
+from ...model.probe import Probe, ProbeOutput
+from ...model.probe_sections import parse_sections
+
+_FIELDS = 14  # of `chronyc -c tracking`
+_FREQUENCY = 7  # its eighth field, ppm; the sign is omitted in the judgement (chronyc(1))
+_TOLERANCE_PPM = 100  # oscillators of servers are within 50 ppm (guess, 2026-11-28)
+_LIMIT_PPM = 500  # MAXFREQ, RFC 5905 section 11.3, vendor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Expectation):
+    """The same on every node."""
+
+
+class ClockDrift(Check[Expected]):
+    id, version, method = "clock.drift", 1, Method.TEST
+    title = "the clock needs a small correction of its frequency"
+    controls = ("au-8", "sc-45")
+    severity = Severity.MEDIUM
+    remedy = "compare the clock with other nodes; replace the board if its oscillator drifts"
+
+    def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
+        """Expect this of every node."""
+        yield Expected()
+
+    def probe(self, expected: Expected) -> Probe:
+        """Print chrony's tracking."""
+        return Probe.of(tracking="chronyc -N -c tracking")
+
+    def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
+        """Fail from 500 ppm, which is the limit of NTP; warn above 100 ppm."""
+        text = parse_sections(output).text("tracking")
+        fields = text.strip().split(",")
+        try:
+            ppm = abs(float(fields[_FREQUENCY]))
+        except (ValueError, IndexError):
+            raise Unreadable("the frequency in the eighth field", text, where="chronyc -c tracking") from None
+        if len(fields) != _FIELDS or ppm != ppm:
+            raise Unreadable(f"{_FIELDS} fields", text, where="chronyc -c tracking")
+        if ppm >= _LIMIT_PPM:
+            return failed(f"a correction under {_LIMIT_PPM} ppm", f"{ppm:.1f} ppm")
+        if ppm > _TOLERANCE_PPM:
+            return warned(f"a correction of at most {_TOLERANCE_PPM} ppm", f"{ppm:.1f} ppm")
+        return worst((), otherwise=f"expected at most {_TOLERANCE_PPM} ppm, got {ppm:.1f} ppm")

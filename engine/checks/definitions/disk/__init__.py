@@ -1,0 +1,1 @@
+"""Disks of nodes: space, health, RAID, encryption and mounts."""

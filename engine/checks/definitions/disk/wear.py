@@ -1,0 +1,30 @@
+"""disk.wear: no disk has used up the number of writes for which its vendor built it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ....facts.host.disks import DiskHealth
+from ...model.check import Judgement, Method, Severity, failed, unknown, warned
+from ._smart import SmartCheck
+
+_USED_UP = 100  # percent of the endurance; NVM Express Base Specification 2.0, 5.16.1.3, vendor
+_NEARLY = 80  # percent (guess, 2026-11-28)
+
+
+class DiskWear(SmartCheck):
+    id, version, method = "disk.wear", 1, Method.TEST
+    title = "endurance left on every disk"
+    controls = ("ma-6", "si-13")
+    severity = Severity.MEDIUM
+    remedy = "plan the replacement of the disk before it becomes read-only"
+
+    def findings(self, disk: DiskHealth) -> Iterator[Judgement]:
+        """Fail at 100 % of the endurance, warn at 80 %. An ATA disk need not report it."""
+        if disk.used_percent is None:
+            if disk.protocol == "NVMe":
+                yield unknown(f"the used endurance of {disk.device}", "none")
+        elif disk.used_percent >= _USED_UP:
+            yield failed(f"under {_USED_UP} % of the endurance of {disk.device}", f"{disk.used_percent} %")
+        elif disk.used_percent >= _NEARLY:
+            yield warned(f"under {_NEARLY} % of the endurance of {disk.device}", f"{disk.used_percent} %")

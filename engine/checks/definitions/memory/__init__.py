@@ -1,0 +1,1 @@
+"""Main memory of nodes: errors and swap."""

@@ -1,0 +1,1 @@
+"""Network configuration of nodes: addresses and name servers."""
