@@ -113,6 +113,8 @@ class Platform(Sourced):
     limits: tuple[Limit, ...]
     max_power_kw: Amount | None
     nvswitches: _Number | None = None
+    compute_slots: Figure | None = None
+    """PCI addresses of the compute ports, separated by spaces; absent if unknown."""
     gpu_memory_total_gb: Count | None = None
     network: str
     local_storage: str

@@ -13,6 +13,20 @@ SCRIPTS = package_folder("engine/checks/probes/scripts")
 GATEWAY_PYTHON = f"{ROOT}/{GATEWAY}/bin/python"
 GPU_REPORT = "nvidia-smi -q -x"
 FABRIC_SWEEP = "timeout 50 ibnetdiscover"
+INFINIBAND_ADAPTERS = "ls -1 /sys/class/infiniband 2>/dev/null | wc -l"
+_ADAPTER_FILES = "fw_ver board_id hca_type node_desc ports/*/state ports/*/phys_state ports/*/rate ports/*/link_layer"
+_PORT_FILES = "sm_lid counters/symbol_error counters/link_downed counters/link_error_recovery"
+_PORT_FILES += " counters/local_link_integrity_errors counters/excessive_buffer_overrun_errors"
+_WANTED = " ".join(
+    f'"$adapter"/{each}' for each in (*_ADAPTER_FILES.split(), *(f"ports/*/{name}" for name in _PORT_FILES.split()))
+)
+INFINIBAND_TREE = f"""cd /sys/class/infiniband 2>/dev/null || exit 0
+for adapter in *; do [ -e "$adapter" ] || continue
+echo "$adapter/slot:$(basename "$(readlink -f "$adapter/device")")"
+grep -qs SW_MNG "$adapter/device/vpd" && echo "$adapter/vpd_model:SW_MNG"
+for file in {_WANTED}; do
+[ -r "$file" ] && echo "$file:$(cat "$file")"; done; done; true"""
+"""Prints `path:content` lines for `facts.hardware.infiniband`."""
 PCI_DEVICES = 'for d in /sys/bus/pci/devices/*; do echo "$(cat "$d/vendor") $(cat "$d/device") $(cat "$d/class")"; done'
 _UNIT_PROPERTIES = "Id,LoadState,ActiveState,SubState,MainPID"
 

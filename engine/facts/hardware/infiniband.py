@@ -10,12 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..unreadable import Unreadable
 
-_DEVICE_FILE = re.compile(r"(?:^|/)(?P<device>[a-z]\w*)/(?P<field>fw_ver|board_id|hca_type|node_type)$")
-_PORT_FILE = re.compile(r"(?:^|/)(?P<device>[a-z]\w*)/ports/(?P<port>\d+)/(?P<field>state|phys_state|rate|link_layer)$")
+_DEVICE_FILE = re.compile(
+    r"(?:^|/)(?P<device>[a-z]\w*)/(?P<field>fw_ver|board_id|hca_type|node_type|node_desc|slot|vpd_model)$"
+)
+_PORT_FILE = re.compile(
+    r"(?:^|/)(?P<device>[a-z]\w*)/ports/(?P<port>\d+)/(?P<field>state|phys_state|rate|link_layer|sm_lid|counters/\w+)$"
+)
+_SLOT = re.compile(r"^[0-9a-f]{4}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]$")
+SWITCH_MANAGEMENT = "SW_MNG"
+"""Model in the VPD of a ConnectX-7 that is part of an NVSwitch board (B200, B300): `SMDL=SW_MNG`. The start script of
+nvidia-fabricmanager 570 and later, and bottlerocket-os/bottlerocket, find these devices by it (read 2026-11-28)."""
 _RATE = re.compile(r"^([\d.]+) Gb/sec")
 _CODE = re.compile(r"^\d+: (.+)$")
 
@@ -32,6 +40,10 @@ class Port:
     rate_gbit_s: float | None
     link_layer: str | None
     """"InfiniBand" or "Ethernet"."""
+    manager_lid: int | None = None
+    """LID of the subnet manager; 0 if the port has not seen one."""
+    counters: Mapping[str, int] = field(default_factory=dict)
+    """Counters by file name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,11 @@ class Adapter:
     fw_ver: str | None
     board_id: str | None
     ports: tuple[Port, ...]
+    slot: str | None = None
+    """PCI address, such as `0000:18:00.0`."""
+    description: str | None = None
+    is_switch_management: bool = False
+    """Whether the adapter manages NVSwitches, and is not connected to a network."""
 
     @property
     def is_bond(self) -> bool:
@@ -71,6 +88,9 @@ def parse_infiniband(files: Mapping[str, str]) -> tuple[Adapter, ...]:
             fw_ver=fields.get("fw_ver"),
             board_id=fields.get("board_id"),
             ports=tuple(_port(number, ports[name, number]) for device, number in sorted(ports) if device == name),
+            slot=slot if _SLOT.match(slot := fields.get("slot", "")) else None,
+            description=fields.get("node_desc"),
+            is_switch_management=fields.get("vpd_model") == SWITCH_MANAGEMENT,
         )
         for name, fields in sorted(devices.items(), key=lambda item: _natural(item[0]))
     )
@@ -99,7 +119,18 @@ def _port(number: int, fields: Mapping[str, str]) -> Port:
         phys_state=_word(fields.get("phys_state")),
         rate_gbit_s=float(rate[1]) if rate else None,
         link_layer=fields.get("link_layer"),
+        manager_lid=_number(fields.get("sm_lid")),
+        counters={
+            name.removeprefix("counters/"): count
+            for name, text in fields.items()
+            if name.startswith("counters/") and (count := _number(text)) is not None
+        },
     )
+
+
+def _number(text: str | None) -> int | None:
+    """Return a decimal or hexadecimal number; None for another text."""
+    return int(text, 0) if text and re.fullmatch(r"0|[1-9]\d{0,19}|0x[0-9a-f]{1,8}", text) else None
 
 
 def _word(value: str | None) -> str | None:

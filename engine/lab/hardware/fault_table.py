@@ -122,14 +122,15 @@ FAULTS = (
     ),
     Fault(
         "ib-link-down", FaultTarget.ADAPTER, {"state": "1: DOWN", "phys_state": "2: Polling", "link_downed": 1},
-        "sysfs and ibstat: port down; the fabric loses the adapter", {"ib.ports-active": "FAIL"},
+        "sysfs and ibstat: port down; the fabric loses the adapter",
+        {"ib.ports-active": "FAIL", "ib.counters-zero": "WARN"},
     ),
     Fault(
         "ib-link-slow", FaultTarget.ADAPTER, {"rate": "200 Gb/sec (4X HDR)"},
         "sysfs: 200 Gb/sec", {"ib.ports-active": "FAIL"},
     ),
     Fault(
-        "ib-symbol-errors", FaultTarget.ADAPTER, {"symbol_errors": 480},
-        "sysfs: counters/symbol_error 480; ibqueryerrors on the fabric", {},
+        "ib-symbol-errors", FaultTarget.ADAPTER, {"symbol_errors": 65_535},
+        "sysfs: counters/symbol_error 65535; ibqueryerrors on the fabric", {"ib.counters-zero": "FAIL"},
     ),
 )  # fmt: skip

@@ -16,7 +16,7 @@ Facts = dict[str, Any]
 GPU_COUNT = 8
 # PCI buses of the eight GPUs, their adapters (a GPU and its adapter share a PCIe switch) and the four NVSwitches.
 _GPU_BUSES = ("1B", "43", "52", "61", "9D", "C3", "D1", "DF")
-_NIC_BUSES = ("18", "40", "4F", "5E", "9A", "C0", "CE", "DC")
+NIC_BUSES = ("18", "40", "4F", "5E", "9A", "C0", "CE", "DC")
 _SWITCH_BUSES = ("07", "08", "09", "0A")
 _CPUS_BY_SOCKET = ("0-55,112-167", "56-111,168-223")  # two processors of 56 cores, two threads each
 _ECC_COUNTERS = (
@@ -128,7 +128,7 @@ def _nic(lab_name: str, node: LabNode, index: int) -> Facts:
         "name": f"mlx5_{index}",
         "rail": index,
         "numa_node": index // 4,
-        "pci_bus_id": f"0000:{_NIC_BUSES[index].lower()}:00.0",
+        "pci_bus_id": f"0000:{NIC_BUSES[index].lower()}:00.0",
         "guid": guid,
         "state": "4: ACTIVE",
         "phys_state": "5: LinkUp",

@@ -22,15 +22,16 @@ _FIRMWARE = "28.41.1000"  # of a ConnectX-7 (capture of leptonai/gpud, 8xH100)
 _ADAPTER_BOARD = "MT_0000000838"
 
 
-def class_tree(board: Board) -> dict[str, str | bytes]:
-    """Return the layer over /sys/class: content by path."""
+def class_tree(board: Board) -> dict[str, str | bytes | Path]:
+    """Return the layer over /sys/class: content by path, or the target of a link."""
     plate = board.facts.get("plate", {})
-    tree: dict[str, str | bytes] = {f"dmi/id/{name}": f"{value}\n" for name, value in plate.items()}
+    tree: dict[str, str | bytes | Path] = {f"dmi/id/{name}": f"{value}\n" for name, value in plate.items()}
     if plate:
         tree["dmi/id/board_vendor"] = f"{plate['sys_vendor']}\n"
         tree["dmi/id/product_version"] = f"{SIMULATED}\n"
     for nic in board.nics:
         tree.update(_adapter(nic))
+        tree[f"infiniband/{nic['name']}/device"] = Path("/sys/bus/pci/devices") / nic["pci_bus_id"]
     if board.nics:
         tree["infiniband_mad/abi_version"] = "5\n"
         tree["infiniband_verbs/abi_version"] = "6\n"
@@ -140,7 +141,10 @@ def main(root: Path = Path("/")) -> int:
         for path, content in tree.items():
             file = layer / path
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content.encode() if isinstance(content, str) else content)
+            if isinstance(content, Path):
+                file.symlink_to(content)
+            else:
+                file.write_bytes(content.encode() if isinstance(content, str) else content)
         if tree and target.is_dir():
             _mount("-t", "overlay", "sovctl-lab", "-o", f"lowerdir={layer}:{target}", str(target))
     return 0

@@ -11,7 +11,7 @@ from check_cases.nvlink import H100_FABRIC
 
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.checks.definitions.gpu import _gpu_check
-from sovctl.engine.checks.definitions.ib import ports_active
+from sovctl.engine.checks.definitions.ib import _ports
 from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
 from sovctl.engine.checks.model.check import Judgement
 from sovctl.engine.checks.registry import BY_ID
@@ -115,7 +115,7 @@ def ports(captures: Path, name: str, rate: float) -> Judgement:
     lines = "".join(f"{path}:{content}\n" for path, content in files.items() if "\n" not in content)
     adapters = {path.split("/")[0] for path in files if "/ports/" in path}
     parts = {"tree": lines, "adapters": f"{len(adapters)}\n", "bus": "0x15b3 0x1021 0x020700\n"}
-    return BY_ID["ib.ports-active"].judge(answer(parts), ports_active.Expected(ports=8, rate_gbit_s=rate))
+    return BY_ID["ib.ports-active"].judge(answer(parts), _ports.Expected(ports=8, rate_gbit_s=rate))
 
 
 def test_a_real_h100_node_has_eight_compute_ports_beside_its_bond(captures: Path) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from sovctl.engine.checks.definitions.gpu import _gpu_check
-from sovctl.engine.checks.definitions.ib import ports_active
+from sovctl.engine.checks.definitions.ib import _ports
 from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
 from sovctl.engine.checks.model.check import Expectation, judge
 from sovctl.engine.checks.model.probe import MARK, ProbeOutput
 from sovctl.engine.checks.registry import CHECKS as REGISTRY
+from sovctl.engine.lab.hardware.inventory import NIC_BUSES
 from sovctl.engine.lab.layout import NODES, Lab, LabNode, node_named
 from sovctl.engine.lab.lifecycle import lifecycle
 from sovctl.engine.lab.linux.process import run
@@ -95,7 +96,16 @@ EXPECTATIONS: dict[str, Expectation] = {
     ),
     **dict.fromkeys(("nvlink.links-active", "nvlink.errors-zero", "nvlink.peer-access"), _LINKS),
     "nvlink.fabric-ready": _FABRIC,
-    "ib.ports-active": ports_active.Expected(ports=8, rate_gbit_s=400.0),
+    **dict.fromkeys(
+        (
+            "ib.ports-active",
+            "ib.counters-zero",
+            "ib.subnet-manager-known",
+            "ib.node-description-set",
+            "ib.psid-uniform",
+        ),
+        _ports.Expected(ports=8, rate_gbit_s=400.0, compute=frozenset(f"0000:{bus.lower()}:00.0" for bus in NIC_BUSES)),
+    ),
 }
 
 
@@ -116,8 +126,13 @@ def _answers(disk: Disk) -> dict[str, tuple[int, str]]:
     places = sorted({path.partition("/")[0] for path in pci})
     bus = [" ".join(pci[f"{place}/{field}"] for field in ("vendor", "device", "class")) for place in places]
     tree = {path.removeprefix("infiniband/"): text for path, text in present.class_tree(disk.board).items()}
-    asked = ("fw_ver", "board_id", "hca_type", "/state", "/phys_state", "/rate", "/link_layer")
-    shown = [f"{path}:{str(text).strip()}" for path, text in tree.items() if path.endswith(asked) and "mlx5" in path]
+    asked = ("fw_ver", "board_id", "hca_type", "node_desc", "/state", "/phys_state", "/rate", "/link_layer", "/sm_lid")
+    shown = [
+        f"{path}:{str(text).strip()}"
+        for path, text in tree.items()
+        if "mlx5" in path and (path.endswith(asked) or "/counters/" in path)
+    ]
+    shown += [f"{path.removesuffix('device')}slot:{to.name}" for path, to in tree.items() if isinstance(to, Path)]
     unit = "Id=nvidia-fabricmanager.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=77\n"
     return {
         **found,
@@ -125,4 +140,5 @@ def _answers(disk: Disk) -> dict[str, tuple[int, str]]:
         "tree": (0, "\n".join(shown)),
         "adapters": (0, str(len(disk.board.nics))),
         "services": (0, unit),
+        "uptime": (0, "36000.00 70000.00"),
     }

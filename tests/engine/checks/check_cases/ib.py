@@ -2,37 +2,118 @@
 
 from __future__ import annotations
 
-from check_cases.case import FAIL, UNKNOWN, Bad, Sample
+from check_cases.case import FAIL, UNKNOWN, WARN, Bad, Sample
 
-from sovctl.engine.checks.definitions.ib import ports_active
+from sovctl.engine.checks.definitions.ib._ports import Expected
+
+COUNTERS = (
+    "symbol_error",
+    "link_downed",
+    "link_error_recovery",
+    "local_link_integrity_errors",
+    "excessive_buffer_overrun_errors",
+)
+BOND = "mlx5_bond_0/hca_type:MT41692\nmlx5_bond_0/ports/1/state:4: ACTIVE\nmlx5_bond_0/ports/1/link_layer:Ethernet\n"
 
 
-def sysfs(*, adapters: int = 8, rate: str = "400 Gb/sec (4X NDR)", state: str = "4: ACTIVE") -> dict[str, str]:
-    """Parts of the InfiniBand probe; mlx5_3 has `rate` and `state`, and there is an Ethernet bond beside them."""
-    tree = (
-        "mlx5_bond_0/hca_type:MT41692\nmlx5_bond_0/ports/1/state:4: ACTIVE\nmlx5_bond_0/ports/1/link_layer:Ethernet\n"
-    )
+def adapter(name: str, slot: str, **changes: str) -> str:
+    """The lines of one adapter; keys of `changes` are file names."""
+    values = {
+        "slot": slot,
+        "hca_type": "MT4129",
+        "fw_ver": "28.41.1000",
+        "board_id": "MT_0000000838",
+        "node_desc": f"n1 {name}",
+        "state": "4: ACTIVE",
+        "phys_state": "5: LinkUp",
+        "link_layer": "InfiniBand",
+        "rate": "400 Gb/sec (4X NDR)",
+        "sm_lid": "0x1",
+        **dict.fromkeys(COUNTERS, "0"),
+        **changes,
+    }
+    of_port = ("state", "phys_state", "link_layer", "rate", "sm_lid")
+    folders = dict.fromkeys(of_port, "ports/1/") | dict.fromkeys(COUNTERS, "ports/1/counters/")
+    return "".join(f"{name}/{folders.get(key, '')}{key}:{value}\n" for key, value in values.items())
+
+
+def sysfs(*, adapters: int = 8, more: str = "", uptime: bool = False, bus: bool = True, **odd: str) -> dict[str, str]:
+    """Parts of the InfiniBand probe: adapters, mlx5_3 with the values of `odd`, an Ethernet bond, and `more`."""
+    tree = BOND + more
     for index in range(adapters):
-        odd = index == 3
-        tree += (
-            f"mlx5_{index}/hca_type:MT4129\nmlx5_{index}/ports/1/state:{state if odd else '4: ACTIVE'}\n"
-            f"mlx5_{index}/ports/1/phys_state:5: LinkUp\nmlx5_{index}/ports/1/link_layer:InfiniBand\n"
-            f"mlx5_{index}/ports/1/rate:{rate if odd else '400 Gb/sec (4X NDR)'}\n"
-        )
-    return {"adapters": f"{adapters + 1}\n", "tree": tree, "bus": "0x15b3 0x1021 0x020700\n" * adapters}
+        tree += adapter(f"mlx5_{index}", f"0000:1{index}:00.0", **(odd if index == 3 else {}))
+    count = len({line.partition("/")[0] for line in tree.splitlines()})
+    parts = {"adapters": f"{count}\n", "tree": tree}
+    if bus:
+        parts["bus"] = "0x15b3 0x1021 0x020700\n" * adapters
+    if uptime:
+        parts["uptime"] = "36000.00 70000.00\n"
+    return parts
 
+
+def plain(**odd: str) -> dict[str, str]:
+    """Parts of the checks that do not read the PCI bus."""
+    return sysfs(bus=False, **odd)
+
+
+NONE = {"adapters": "0\n", "tree": ""}
+SLOTS = frozenset(f"0000:1{index}:00.0" for index in range(8))
+FREE, NAMED = Expected(ports=8, rate_gbit_s=400), Expected(ports=8, rate_gbit_s=400, compute=SLOTS)
+STORAGE = adapter("mlx5_8", "0000:aa:00.0", rate="200 Gb/sec (4X HDR)")
+ESSENTIAL = ("mlx5_0/ports/1/state", "mlx5_0/ports/1/rate", "mlx5_0/ports/1/phys_state", "mlx5_0/ports/1/link_layer")
 
 SAMPLES = {
     "ib.ports-active": Sample(
-        ports_active.Expected(ports=8, rate_gbit_s=400),
+        FREE,
         sysfs(),
         {
             "no-subnet-manager": Bad(sysfs(state="2: INIT"), FAIL, "no subnet manager"),
             "slow": Bad(sysfs(rate="200 Gb/sec (2X NDR)"), FAIL, "got 200"),
             "seven": Bad(sysfs(adapters=7), FAIL, "8 compute ports, got 7"),
             "nine": Bad(sysfs(adapters=9), UNKNOWN, "9"),
-            "none": Bad({"adapters": "0\n", "tree": "", "bus": "0x15b3 0x1021 0x020700\n"}, UNKNOWN, "no adapter"),
+            "none": Bad({**NONE, "bus": "0x15b3 0x1021 0x020700\n"}, UNKNOWN, "no adapter"),
         },
-        ("mlx5_0/ports/1/state", "mlx5_0/ports/1/rate", "mlx5_0/ports/1/phys_state", "mlx5_0/ports/1/link_layer"),
+        ESSENTIAL,
+    ),
+    "ib.counters-zero": Sample(
+        NAMED,
+        sysfs(more=STORAGE, uptime=True, bus=False),
+        {
+            "symbol-errors": Bad(plain(symbol_error="65535"), FAIL, "65535 in 10 h"),
+            "integrity": Bad(
+                plain(local_link_integrity_errors="1"), FAIL, "integrity_errors 0 on mlx5_3 port 1, got 1"
+            ),
+            "link-downed": Bad(plain(link_downed="1"), WARN, "link_downed"),
+            "unreadable": Bad(plain(link_downed="none"), UNKNOWN, "link_downed"),
+        },
+        ("mlx5_0/ports/1/counters/link_downed", "mlx5_0/ports/1/counters/symbol_error", "mlx5_0/slot"),
+    ),
+    "ib.subnet-manager-known": Sample(
+        NAMED,
+        plain(),
+        {
+            "none": Bad(plain(sm_lid="0x0"), FAIL, "mlx5_3 port 1, got LID 0"),
+            "two-fabrics": Bad(plain(sm_lid="0x9"), FAIL, "LIDs 1, 9"),
+            "fewer": Bad(sysfs(adapters=7, bus=False), UNKNOWN, "8 compute ports"),
+        },
+        ("mlx5_0/ports/1/sm_lid", "mlx5_0/slot"),
+    ),
+    "ib.node-description-set": Sample(
+        NAMED,
+        plain(),
+        {
+            "default": Bad(plain(node_desc="MT4129 ConnectX7   Mellanox Technologies"), FAIL, "mlx5_3"),
+            "fresh-host": Bad(plain(node_desc="localhost mlx5_3"), FAIL, "localhost"),
+        },
+        ("mlx5_0/node_desc", "mlx5_0/slot"),
+    ),
+    "ib.psid-uniform": Sample(
+        NAMED,
+        plain(),
+        {
+            "board": Bad(plain(board_id="MT_0000000999"), FAIL, "MT_0000000999 on mlx5_3"),
+            "firmware": Bad(plain(fw_ver="28.39.1002"), FAIL, "28.39.1002 on mlx5_3"),
+        },
+        ("mlx5_0/board_id", "mlx5_0/fw_ver", "mlx5_0/slot"),
     ),
 }
