@@ -80,6 +80,8 @@ STDOUT = {
     "model-trees": "{}\n",
     "unmanaged": "[]\n",
     "unmanaged-accounts": "[]\n",
+    "unmanaged-programs": "[]\n",
+    "unmanaged-running": "[]\n",
     "packages": "bash\t5.2.21-2ubuntu4\tamd64\tii \nnftables\t1.0.9-1build1\tamd64\tii \n",
     "units": "Id=none.service\nLoadState=not-found\n",
 }

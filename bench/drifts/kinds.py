@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from . import files, kept_apart, resources, units, unmanaged
+from . import files, hasty, kept_apart, resources, units, unmanaged
 from .kind import Kind
 
 A_ROUND = 120
@@ -14,7 +14,7 @@ A_ROUND = 120
 
 def kinds() -> list[Kind]:
     """Return the kinds with which the detection was developed, in the order of the tables."""
-    return [*files.kinds(), *units.kinds(), *unmanaged.kinds(), *resources.kinds()]
+    return [*files.kinds(), *units.kinds(), *unmanaged.kinds(), *resources.kinds(), *hasty.kinds()]
 
 
 def kinds_kept_apart() -> list[Kind]:

@@ -1,4 +1,4 @@
-"""Parser of the JSON lists of `survey_probe.py` and `accounts_probe.py`: unmanaged things on a node."""
+"""Parser of the JSON lists of the surveys in `probes/`: unmanaged things on a node."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ class Thing(NamedTuple):
     """One thing that neither a package nor sovctl put on a node.
 
     Args:
-        kind: `file`, `program`, `unit`, `cron`, `listener`, `user`, `preload`, `access`, `package source` or
-            `changed package file`.
-        name: path, address or account.
+        kind: `file`, `program`, `unit`, `cron`, `listener`, `user`, `preload`, `access`, `package source`,
+            `changed package file`, `library`, `privileged program`, `login variable`, `process`, `route`,
+            `host name` or `time zone`.
+        name: path, address, account, destination or host name.
         detail: reason for the reader.
     """
 

@@ -1,5 +1,5 @@
-"""Unmanaged things on nodes: files, programs, units, cron entries, users and listeners of no package and not of sovctl,
-and package files that differ from their package.
+"""Unmanaged things on nodes: files, programs, libraries, units, cron entries, users, listeners, processes and routes of
+neither a package nor sovctl, package files that differ from their package, and another host name or time zone.
 
 They are a section of the plan. Apply never removes them: with `unmanaged: refuse` it fails until they are gone.
 """
@@ -15,6 +15,7 @@ from sovctl.support.errors import SovctlError
 from sovctl.support.package_files import package_folder, package_text
 
 from ..catalog.operating_systems import load_generated_files
+from ..catalog.privileged_programs import load_privileged_programs
 from ..facts.node import NodeFacts
 from ..facts.survey import Thing, parse_survey
 from ..facts.unreadable import Unreadable
@@ -29,7 +30,12 @@ from ..spec.service_accounts import ENGINE_USER, GATEWAY_USER
 
 PROGRAM = package_folder("engine/facts/probes") / "survey_probe.py"
 ACCOUNTS_PROGRAM = package_folder("engine/facts/probes") / "accounts_probe.py"
+PROGRAMS_PROGRAM = package_folder("engine/facts/probes") / "programs_probe.py"
+RUNNING_PROGRAM = package_folder("engine/facts/probes") / "running_probe.py"
 QUERY, ACCOUNTS_QUERY = "unmanaged", "unmanaged-accounts"
+PROGRAMS_QUERY, RUNNING_QUERY = "unmanaged-programs", "unmanaged-running"
+QUERIES = (QUERY, ACCOUNTS_QUERY, PROGRAMS_QUERY, RUNNING_QUERY)
+"""Names of the surveys."""
 BOOT_OPTION = "boot option"
 LISTENING_UNITS = ("ssh.service", "sshd.service", "chrony.service", "systemd-resolved.service")
 """Units of every node that may listen, in addition to those that sovctl manages."""
@@ -49,8 +55,9 @@ class Unmanaged:
 
     Args:
         kind: `file`, `program`, `unit`, `cron`, `listener`, `user`, `preload`, `access`, `package source`,
-            `changed package file` or `boot option`.
-        name: path, address or user name.
+            `changed package file`, `boot option`, `library`, `privileged program`, `login variable`, `process`,
+            `route`, `host name` or `time zone`.
+        name: path, address, user name, destination of a route, or host name.
         detail: reason for the reader.
     """
 
@@ -82,22 +89,37 @@ def commands(context: Context, node: Node, queries: Iterable[Query]) -> dict[str
     """
     queries = list(queries)
     paths = {path for query in queries for path in (*query.hash, *query.read) if "*" not in path}
+    known = sorted(path for path in paths | set(expected(context, node)) if path.startswith(("/etc", "/usr")))
     request = {
-        "known": sorted(path for path in paths | set(expected(context, node)) if path.startswith(("/etc", "/usr"))),
+        "known": known,
         "units": [*LISTENING_UNITS, *sorted({full_name(unit) for query in queries for unit in query.units})],
         "programs": list(PROGRAMS),
         "generated": [[each.os, each.pattern] for each in load_generated_files()],
     }
+    programs = {
+        "known": known,
+        "privileged": [[each.pattern, each.rights] for each in load_privileged_programs()],
+    }
     spec = context.spec
+    zone = spec.sizing.autoscaling.timezone
+    running = {
+        "known": known,
+        "node": node.name,
+        "zones": [] if zone == "UTC" else [zone],
+        "accounts": [ENGINE_USER, GATEWAY_USER],
+    }
     accounts = {
         "accounts": [ENGINE_USER, GATEWAY_USER, *(each.name for each in spec.host.administrators)],
         "login": spec.access.user,
         "keys": [context.access_key] if context.access_key else [],
     }
-    return {
-        QUERY: ["python3", "-c", package_text(PROGRAM), json.dumps(request)],
-        ACCOUNTS_QUERY: ["python3", "-c", package_text(ACCOUNTS_PROGRAM), json.dumps(accounts)],
-    }
+    surveys = (
+        (QUERY, PROGRAM, request),
+        (ACCOUNTS_QUERY, ACCOUNTS_PROGRAM, accounts),
+        (PROGRAMS_QUERY, PROGRAMS_PROGRAM, programs),
+        (RUNNING_QUERY, RUNNING_PROGRAM, running),
+    )
+    return {name: ["python3", "-c", package_text(path), json.dumps(values)] for name, path, values in surveys}
 
 
 def unmanaged_on(context: Context, facts: NodeFacts, changes: Iterable[Change]) -> Iterator[Unmanaged]:
@@ -125,7 +147,7 @@ def _boot_options(context: Context, facts: NodeFacts) -> Iterator[Thing]:
 
 
 def _things(facts: NodeFacts) -> Iterator[Thing]:
-    for query in (QUERY, ACCOUNTS_QUERY):
+    for query in QUERIES:
         try:
             yield from parse_survey(facts.answer(query))
         except Unreadable as error:

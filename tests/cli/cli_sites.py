@@ -64,6 +64,8 @@ def bare_capture(node: str) -> dict[str, object]:
         "model-trees": "{}",
         "unmanaged": "[]",
         "unmanaged-accounts": "[]",
+        "unmanaged-programs": "[]",
+        "unmanaged-running": "[]",
         "pool_processes": "",
         "gpu_modes": "",
         "hardware": '{"governors": [], "gpus": 8, "acs": [], "relaxed_ordering": [], "bridge_power": []}',

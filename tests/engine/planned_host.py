@@ -68,6 +68,8 @@ _ANSWERS = {
     "model-trees": "{}",
     "unmanaged": "[]",
     "unmanaged-accounts": "[]",
+    "unmanaged-programs": "[]",
+    "unmanaged-running": "[]",
 }
 ANSWERS_OF_BARE_NODE = {name: {"exit_code": 0, "stdout": text, "stderr": ""} for name, text in _ANSWERS.items()}
 

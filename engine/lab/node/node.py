@@ -36,6 +36,11 @@ ExecStart=
 ExecStart=!/usr/sbin/chronyd -x $DAEMON_OPTS
 """
 
+_ROUTE = f"""# The lab adds this route from outside the node. A survey of routes compares routes with such files.
+iface eth0 inet manual
+    up ip route add {layout.OUTSIDE_NETWORK} via {layout.ROUTER_INSIDE_ADDRESS}
+"""
+
 
 def nspawn_command(lab: Lab, node: LabNode) -> list[str]:
     """Return the command that boots a node."""
@@ -69,6 +74,7 @@ def make_disk(lab: Lab, node: LabNode) -> str:
     hosts = [("127.0.0.1", "localhost"), *((each.address, each.name) for each in lab.nodes)]
     write_atomic(root / "etc/hosts", "".join(f"{address}\t{name}\n" for address, name in hosts))
     write_atomic(root / "etc/systemd/system/chrony.service.d/sovctl-lab.conf", _CLOCK_DROP_IN)
+    write_atomic(root / "etc/network/interfaces.d/sovctl-lab", _ROUTE)
     key = root / "etc/ssh/ssh_host_ed25519_key"
     run(
         ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", f"root@{node.name}", "-f", key],

@@ -13,7 +13,15 @@ from strategies import context
 
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes, queries_on, unmanaged_things
-from sovctl.engine.plan.unmanaged import ACCOUNTS_QUERY, QUERY, Unmanaged, commands
+from sovctl.engine.plan.unmanaged import (
+    ACCOUNTS_QUERY,
+    PROGRAMS_QUERY,
+    QUERIES,
+    QUERY,
+    RUNNING_QUERY,
+    Unmanaged,
+    commands,
+)
 from sovctl.engine.resources.context import Context
 from sovctl.support.errors import SovctlError
 
@@ -72,7 +80,7 @@ def test_a_source_of_packages_is_left_to_its_resource() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "{}", "[1]", '[["file", "/etc/x"]]', '[["file", "/etc/x", 1]]'])
-@pytest.mark.parametrize("query", [QUERY, ACCOUNTS_QUERY])
+@pytest.mark.parametrize("query", QUERIES)
 def test_a_survey_without_a_list_stops_the_plan(query: str, text: str) -> None:
     made, facts = site(**{query.replace("-", "_"): text})
     with pytest.raises(SovctlError, match="expected a JSON list") as error:
@@ -98,4 +106,8 @@ def test_the_surveys_know_the_files_units_and_accounts_of_the_site() -> None:
     assert {"ssh.service", "sovctl-gateway.service"} <= set(request["units"])
     assert (accounts["login"], accounts["keys"]) == ("ops", ["ssh-ed25519 AAAA"])
     assert "sovctl-gateway" in accounts["accounts"]
+    programs, running = json.loads(found[PROGRAMS_QUERY][-1]), json.loads(found[RUNNING_QUERY][-1])
+    assert programs["known"] == running["known"] == request["known"]
+    assert ["/usr/bin/sudo", "u"] in programs["privileged"]
+    assert (running["node"], running["zones"], running["accounts"]) == ("s1", [], ["sovctl-vllm", "sovctl-gateway"])
     assert shlex.split(shlex.join(found[QUERY])) == found[QUERY]

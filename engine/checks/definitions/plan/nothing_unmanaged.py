@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 
 from ....facts.survey import Thing, parse_survey
 from ....plan.build import queries_on
-from ....plan.unmanaged import ACCOUNTS_QUERY, QUERY, commands
+from ....plan.unmanaged import QUERIES, commands
 from ....spec import Node, UnmanagedRule
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, warned, worst
 from ...model.check_context import CheckContext
@@ -25,20 +25,18 @@ class Expected(Expectation):
     """The surveys of one node.
 
     Args:
-        things: command of the survey of files, programs, units and listeners.
-        accounts: command of the survey of accounts and keys.
+        surveys: command of each survey, in the order of `QUERIES`.
         allowed: patterns of `site.yaml: unmanaged_allowed`.
         is_refused: whether `site.yaml: unmanaged` is `refuse`.
     """
 
-    things: tuple[str, ...]
-    accounts: tuple[str, ...]
+    surveys: tuple[tuple[str, ...], ...]
     allowed: tuple[str, ...]
     is_refused: bool
 
 
 class NothingUnmanaged(Check[Expected]):
-    id, version, method = "plan.nothing-unmanaged", 1, Method.EXAMINE
+    id, version, method = "plan.nothing-unmanaged", 2, Method.EXAMINE
     title = "a node has only files, programs, units, accounts and listeners of packages or sovctl"
     controls = ("cm-11", "cm-3", "cm-7", "si-7")
     severity = Severity.MEDIUM
@@ -49,20 +47,21 @@ class NothingUnmanaged(Check[Expected]):
         context = site.context
         surveys = commands(context, node, queries_on(context, node))
         yield Expected(
-            things=tuple(surveys[QUERY]),
-            accounts=tuple(surveys[ACCOUNTS_QUERY]),
+            surveys=tuple(tuple(surveys[query]) for query in QUERIES),
             allowed=tuple(context.spec.unmanaged_allowed),
             is_refused=context.spec.unmanaged is UnmanagedRule.REFUSE,
         )
 
     def probe(self, expected: Expected) -> Probe:
         """Print the unmanaged things of the node, as a plan observes them."""
-        return Probe({"things": shlex.join(expected.things), "accounts": shlex.join(expected.accounts)}, timeout_s=120)
+        return Probe(
+            {query: shlex.join(survey) for query, survey in zip(QUERIES, expected.surveys, strict=True)}, timeout_s=120
+        )
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
-        """Pass if both surveys were printed, and everything in them is allowed."""
+        """Pass if all surveys were printed, and everything in them is allowed."""
         sections = parse_sections(output)
-        found = [*parse_survey(sections.text("things")), *parse_survey(sections.text("accounts"))]
+        found = [thing for query in QUERIES for thing in parse_survey(sections.text(query))]
         rows = [thing for thing in found if not _is_allowed(thing, expected.allowed)]
         verdict = failed if expected.is_refused else warned
         return worst(

@@ -23,18 +23,29 @@ SAMPLES = {
         ("changes", "facts_sha256"),
     ),
     "plan.nothing-unmanaged": Sample(
-        nothing_unmanaged.Expected(things=("true",), accounts=("true",), allowed=("/etc/agent/*",), is_refused=True),
-        {"things": '[["file", "/etc/agent/x", "of no package"]]\n', "accounts": "[]\n"},
+        nothing_unmanaged.Expected(surveys=(("true",),) * 4, allowed=("/etc/agent/*",), is_refused=True),
+        {
+            "unmanaged": '[["file", "/etc/agent/x", "of no package"]]\n',
+            "unmanaged-accounts": "[]\n",
+            "unmanaged-programs": "[]\n",
+            "unmanaged-running": "[]\n",
+        },
         {
             "a-file": Bad(
-                {"things": '[["file", "/etc/x", "of no package"]]\n'}, FAIL, "no file /etc/x, got of no package"
+                {"unmanaged": '[["file", "/etc/x", "of no package"]]\n'}, FAIL, "no file /etc/x, got of no package"
             ),
             "an-account": Bad(
-                {"accounts": '[["user", "bob", "has user id 0"]]\n'}, FAIL, "no user bob, got has user id 0"
+                {"unmanaged-accounts": '[["user", "bob", "has user id 0"]]\n'}, FAIL, "no user bob, got has user id 0"
             ),
-            "another-form": Bad({"things": '{"file": "/etc/x"}\n'}, UNKNOWN, "a JSON list of kind"),
-            "a-row-that-is-cut": Bad({"accounts": '[["user", "bob"]]\n'}, UNKNOWN, "a JSON list of kind"),
-            "no-database": Bad({"things": (1, "")}, UNKNOWN, "exit code 0 of things"),
+            "a-route": Bad(
+                {"unmanaged-running": '[["route", "192.0.2.0/24", "dev lo"]]\n'}, FAIL, "no route 192.0.2.0/24"
+            ),
+            "a-library": Bad(
+                {"unmanaged-programs": '[["library", "/usr/lib/libz.so.1", "of no package"]]\n'}, FAIL, "no library"
+            ),
+            "another-form": Bad({"unmanaged": '{"file": "/etc/x"}\n'}, UNKNOWN, "a JSON list of kind"),
+            "a-row-that-is-cut": Bad({"unmanaged-accounts": '[["user", "bob"]]\n'}, UNKNOWN, "a JSON list of kind"),
+            "no-database": Bad({"unmanaged": (1, "")}, UNKNOWN, "exit code 0 of unmanaged"),
         },
         ("of no package", "[]"),
     ),
