@@ -1,4 +1,4 @@
-"""Parser of `systemd-detect-virt --container`.
+"""Parsers of `systemd-detect-virt --container` and `systemd-detect-virt --vm`.
 
 Source of the names: systemd-detect-virt(1), systemd 255, table "Known virtualization technologies".
 """
@@ -23,4 +23,24 @@ def container_of(text: str) -> str | None:
         return None
     if name not in _CONTAINERS:
         raise Unreadable("none, or a container technology", text, where="systemd-detect-virt")
+    return name
+
+
+_HYPERVISORS = frozenset(
+    {"qemu", "kvm", "amazon", "zvm", "vmware", "microsoft", "oracle", "powervm", "xen", "bochs", "uml", "parallels"}
+    | {"bhyve", "qnx", "acrn", "apple", "sre", "google"}
+)
+
+
+def virtual_machine_of(text: str) -> str | None:
+    """Return the hypervisor of a node; None on a physical machine.
+
+    Raises:
+        Unreadable: the text is not one known name.
+    """
+    name = text.strip()
+    if name == "none":
+        return None
+    if name not in _HYPERVISORS:
+        raise Unreadable("none, or a hypervisor", text, where="systemd-detect-virt")
     return name

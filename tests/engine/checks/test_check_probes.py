@@ -23,6 +23,7 @@ from check_samples import SAMPLES
 
 from sovctl.compliance.verdict import Verdict
 from sovctl.engine.certificate_authority import ROOT_DAYS, Authority
+from sovctl.engine.checks.definitions.certificate import _certificates
 from sovctl.engine.checks.definitions.gateway import _gateway_check
 from sovctl.engine.checks.definitions.model import checksum
 from sovctl.engine.checks.definitions.site import root_certificate_lasts
@@ -33,6 +34,7 @@ from sovctl.engine.checks.probes.commands import SCRIPTS, python_command
 from sovctl.engine.checks.registry import BY_ID, CHECKS
 from sovctl.engine.facts.unreadable import Unreadable
 from sovctl.engine.resources.context import render
+from sovctl.engine.resources.credential import TLS
 from sovctl.engine.resources.gateway import service as gateway_config
 from sovctl.engine.spec.service_accounts import GATEWAY_USER
 
@@ -195,6 +197,18 @@ def test_doors_fail_where_anybody_gets_in(identity: tuple[Path, Path, Path], ver
     for check_id in ("pool.tls-client-certificate-required", "pool.unauthenticated-paths-closed"):
         judgement = BY_ID[check_id].judge(output, SAMPLES[check_id].expectation)
         assert judgement.verdict == "FAIL", judgement.reason
+
+
+def test_a_presented_certificate_is_read_without_a_client_certificate(identity: tuple[Path, Path, Path]) -> None:
+    authority, certificate, _ = identity
+    context = server_context(identity, mutual=True, version=ssl.TLSVersion.TLSv1_3)
+    with serving(Quiet, context) as port:
+        expectation = _certificates.Expected(today=datetime.now(UTC).date(), address="127.0.0.1", port=port)
+        command = BY_ID["certificate.pool-lasts"].probe(expectation).command
+        command = command.replace(f"{TLS}/node.pem", str(certificate)).replace(f"{TLS}/ca.pem", str(authority))
+        output = sh(command)
+    judgement = BY_ID["certificate.pool-lasts"].judge(output, expectation)
+    assert judgement.verdict == "PASS", judgement.reason
 
 
 def test_doors_are_unknown_where_nobody_listens(identity: tuple[Path, Path, Path]) -> None:

@@ -10,7 +10,10 @@ from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 from ._certificates import Expected, lifetime_findings, parse_certificate
 
-_PROGRAM = "import ssl, sys; print(ssl.get_server_certificate((sys.argv[1], int(sys.argv[2])), timeout=10))"
+_PROGRAM = (
+    "import socket, ssl, sys; socket.setdefaulttimeout(10); "
+    "print(ssl.get_server_certificate((sys.argv[1], int(sys.argv[2]))))"
+)
 
 
 class ServedCertificateCheck(Check[Expected]):

@@ -13,6 +13,9 @@ from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 
+_SMT = frozenset({"on", "off", "forceoff", "notsupported", "notimplemented"})
+"""Linux Documentation/ABI/testing/sysfs-devices-system-cpu."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Expected(Expectation):
@@ -34,19 +37,24 @@ class AllOnline(Check[Expected]):
         """Print two lists of sysfs, and the number of processors in /proc/cpuinfo."""
         folder = "/sys/devices/system/cpu"
         count = "grep -c '^processor' /proc/cpuinfo"
-        return Probe.of(present=f"cat {folder}/present", online=f"cat {folder}/online", count=count)
+        smt = f"if [ -e {folder}/smt/control ]; then cat {folder}/smt/control; else echo notsupported; fi"
+        return Probe.of(present=f"cat {folder}/present", online=f"cat {folder}/online", count=count, smt=smt)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
-        """Pass if the lists are equal, and both views have the same count."""
+        """Pass if the lists are equal, or half is online because SMT is off, and both views have the same count."""
         sections = parse_sections(output)
         present, online = (parse_cpu_list(sections.text(name)) for name in ("present", "online"))
         count = sections.text("count").strip()
         if not count.isdecimal():
             raise Unreadable("a number of processors", count, where="/proc/cpuinfo")
+        smt = sections.text("smt").strip()
+        if smt not in _SMT:
+            raise Unreadable("a state of SMT", smt, where="smt/control")
+        is_half = smt in ("off", "forceoff") and online < present and 2 * len(online) == len(present)
         findings = []
-        if offline := sorted(present - online):
+        if not is_half and (offline := sorted(present - online)):
             shown = ", ".join(map(str, offline[:8]))
             findings.append(failed(f"{len(present)} CPUs online", f"{len(online)}; offline: {shown}"))
         if int(count) != len(online):
             findings.append(unknown(f"{len(online)} processors in /proc/cpuinfo", count))
-        return worst(findings, otherwise=f"expected {len(present)} CPUs online, got {len(online)}")
+        return worst(findings, otherwise=f"expected {len(present)} CPUs online, got {len(online)}, SMT {smt}")

@@ -13,7 +13,9 @@ from ...model.check_context import CheckContext
 from ...model.probe_sections import ProbeSections
 from ...probes.own_kernel import OwnKernelCheck
 
-_DISKS = "lsblk -dnpo NAME,TYPE | awk '$2 == \"disk\" && $1 ~ /^\\/dev\\/(sd|nvme)/ {print $1}'"
+# Virtual media of a BMC are disks of size 0, or on USB.
+_SELECT = """awk '$2 == "disk" && $3 > 0 && $4 != "usb" && $1 ~ /^[/]dev[/](sd|nvme)/ {print $1}'"""
+_DISKS = f"lsblk -dnbpo NAME,TYPE,SIZE,TRAN | {_SELECT}"
 _SCRIPT = f'for d in $({_DISKS}); do echo "## $d"; smartctl --json=c -a "$d"; done; command -v smartctl >/dev/null'
 
 

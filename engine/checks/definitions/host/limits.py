@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ....facts.host.container import container_of
 from ....facts.host.limits import UNLIMITED, parse_limits
 from ....facts.unreadable import Unreadable
 from ....resources.gateway.service import UNIT as GATEWAY_UNIT
@@ -15,6 +16,7 @@ from ...model.check import Check, Expectation, Judgement, Method, Severity, fail
 from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
+from ...probes.commands import CONTAINER
 
 _OPEN_FILES, _LOCKED = "Max open files", "Max locked memory"
 _NOFILE = 1048576  # files; Azure/azhpc-images@8e9d055f components/hpc-tuning.sh, community, 2026-11-20
@@ -49,22 +51,27 @@ class Limits(Check[Expected]):
         """Print the limits of the unit and of its process."""
         unit = f"{shlex.quote(expected.subject)}.service"
         process = f'cat "/proc/$(systemctl show -p MainPID --value {unit})/limits"'
-        return Probe.of(unit=f"systemctl show -p LimitMEMLOCK,LimitNOFILE {unit}", process=process)
+        limits = f"systemctl show -p LimitMEMLOCK,LimitNOFILE {unit}"
+        return Probe.of(container=CONTAINER, unit=limits, process=process)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
-        """Pass if process and unit have the limits; both views count, because a process keeps those of its start."""
+        """Pass if process and unit have the limits; both views count, because a process keeps those of its start.
+
+        In a container only the unit counts, because the host limits the process (measured on lab nodes, 2026-11-28).
+        """
         sections = parse_sections(output)
+        is_container = container_of(sections.text("container")) is not None
         unit = dict(line.partition("=")[::2] for line in sections.text("unit").splitlines() if line)
         process = parse_limits(sections.text("process"))
         names: list[tuple[str, str, int | None]] = [("LimitNOFILE", _OPEN_FILES, _NOFILE)]
         names += [("LimitMEMLOCK", _LOCKED, None)] if expected.needs_locked_memory else []
         findings = []
         for of_unit, of_process, minimum in names:
-            views = {f"{of_unit} of the unit": unit.get(of_unit), f"{of_process} of the process": None}
-            if of_process in process:
-                views[f"{of_process} of the process"] = process[of_process][0]
+            views = {f"{of_unit} of the unit": unit.get(of_unit)}
+            if not is_container or of_process not in process:
+                views[f"{of_process} of the process"] = process.get(of_process, (None,))[0]
             findings += [each for name, value in views.items() for each in _findings(name, value, minimum)]
-        return worst(findings, otherwise=f"expected the limits of {expected.subject}, got them for unit and process")
+        return worst(findings, otherwise=f"expected the limits of {expected.subject}, got them")
 
 
 def _findings(name: str, value: str | None, minimum: int | None) -> Iterator[Judgement]:

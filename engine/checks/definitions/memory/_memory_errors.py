@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ....facts.host.container import virtual_machine_of
 from ....spec import Node
-from ...model.check import Expectation
+from ...model.check import Expectation, Judgement, not_applicable
 from ...model.check_context import CheckContext
+from ...model.probe_sections import ProbeSections
 from ...probes.own_kernel import OwnKernelCheck
 
+_MACHINE = "systemd-detect-virt --vm || true"
 _SCRIPT = """for m in /sys/devices/system/edac/mc/mc[0-9]*; do
   [ -e "$m/ue_count" ] || continue
   echo "${m##*/} ce=$(cat "$m/ce_count") ue=$(cat "$m/ue_count")"
@@ -22,7 +26,7 @@ class Expected(Expectation):
 
 
 class MemoryErrorsCheck(OwnKernelCheck[Expected]):
-    """Expectation and probe; a subclass judges one counter."""
+    """Expectation and probe; a subclass judges one counter. In a virtual machine the errors are those of its host."""
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every GPU server. A service node can be a virtual machine without a memory controller."""
@@ -31,4 +35,18 @@ class MemoryErrorsCheck(OwnKernelCheck[Expected]):
 
     def commands(self, expected: Expected) -> Mapping[str, str]:
         """Print both counters of each memory controller."""
-        return {"errors": _SCRIPT, "uptime": "cat /proc/uptime"}
+        return {"machine": _MACHINE, "errors": _SCRIPT, "uptime": "cat /proc/uptime"}
+
+    def judge_machine(self, sections: ProbeSections, expected: Expected) -> Judgement:
+        """Return N/A in a virtual machine."""
+        if machine := virtual_machine_of(sections.text("machine")):
+            return not_applicable("a machine with memory controllers", f"a virtual machine ({machine})")
+        return self.judge_counters(sections)
+
+    @abstractmethod
+    def judge_counters(self, sections: ProbeSections) -> Judgement:
+        """Return the judgement of a physical machine.
+
+        Raises:
+            Unreadable: a section does not have the expected form.
+        """

@@ -6,7 +6,7 @@ from ....facts.host.memory import parse_memory_errors
 from ....facts.unreadable import Unreadable
 from ...model.check import Judgement, Method, Severity, warned, worst
 from ...model.probe_sections import ProbeSections
-from ._memory_errors import Expected, MemoryErrorsCheck
+from ._memory_errors import MemoryErrorsCheck
 
 _MAX_PER_DAY = 24  # per controller; mcelog's default is 10 a day a page (guess for a controller, 2026-11-28)
 _GRACE_S = 3600  # after a start the rate of a few errors is not meaningful (guess, 2026-11-28)
@@ -19,7 +19,7 @@ class CorrectableRate(MemoryErrorsCheck):
     severity = Severity.MEDIUM
     remedy = "find the module with `ras-mc-ctl --errors` or the BMC, and plan its replacement"
 
-    def judge_machine(self, sections: ProbeSections, expected: Expected) -> Judgement:
+    def judge_counters(self, sections: ProbeSections) -> Judgement:
         """Warn above 24 corrected errors a day of one controller, averaged since the start."""
         controllers = parse_memory_errors(sections.text("errors"))
         words = sections.text("uptime").split()

@@ -9,13 +9,15 @@ from sovctl.engine.checks.definitions.cpu import all_online, governor
 SAMPLES = {
     "cpu.all-online": Sample(
         all_online.Expected(),
-        {"present": "0-3\n", "online": "0-3\n", "count": "4\n"},
+        {"present": "0-3\n", "online": "0-3\n", "count": "4\n", "smt": "on\n"},
         {
             "one-offline": Bad({"online": "0,2-3\n", "count": "3\n"}, FAIL, "offline: 1"),
+            "not-half": Bad({"online": "0-2\n", "count": "3\n", "smt": "off\n"}, FAIL, "offline: 3"),
+            "unknown-word": Bad({"smt": "maybe\n"}, UNKNOWN, "a state of SMT"),
             "two-views": Bad({"count": "3\n"}, UNKNOWN, "/proc/cpuinfo"),
             "garbled": Bad({"online": "3-0\n"}, UNKNOWN, "a list of CPUs"),
         },
-        ("0-3", "4\n".strip()),
+        ("0-3", "4\n".strip(), "on\n".strip()),
     ),
     "cpu.governor": Sample(
         governor.Expected(governor="performance"),

@@ -76,13 +76,18 @@ SAMPLES = {
     ),
     "host.limits": Sample(
         limits.Expected(subject="sovctl-pool-chat", needs_locked_memory=True),
-        {"unit": UNIT_LIMITS, "process": PROCESS_LIMITS},
+        {"container": "none\n", "unit": UNIT_LIMITS, "process": PROCESS_LIMITS},
         {
             "small": Bad({"process": PROCESS_LIMITS.replace("1048576", "1024   ")}, FAIL, "1024"),
             "locked": Bad({"unit": UNIT_LIMITS.replace("infinity", "8388608")}, FAIL, "LimitMEMLOCK of the unit"),
             "garbled": Bad({"process": "Max\n"}, UNKNOWN, "the header"),
+            "unit-in-a-container": Bad(
+                {"container": "systemd-nspawn\n", "unit": UNIT_LIMITS.replace("infinity", "8388608")},
+                FAIL,
+                "of the unit",
+            ),
         },
-        ("LimitMEMLOCK", "LimitNOFILE", "Limit  ", "Max open files", "Max locked memory"),
+        ("none", "LimitMEMLOCK", "LimitNOFILE", "Limit  ", "Max open files", "Max locked memory"),
     ),
     "host.running-kernel-planned": Sample(
         running_kernel_planned.Expected(),

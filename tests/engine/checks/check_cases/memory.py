@@ -6,17 +6,24 @@ from check_cases.case import FAIL, NOT_APPLICABLE, UNKNOWN, WARN, Bad, Sample
 
 from sovctl.engine.checks.definitions.memory import _memory_errors, swap_off
 
-ERRORS = {"container": "none\n", "errors": "mc0 ce=3 ue=0\nmc1 ce=0 ue=0\n", "uptime": "864000.11 1.0\n"}
+ERRORS = {
+    "container": "none\n",
+    "machine": "none\n",
+    "errors": "mc0 ce=3 ue=0\nmc1 ce=0 ue=0\n",
+    "uptime": "864000.11 1.0\n",
+}
 CONTAINER = Bad({"container": "systemd-nspawn\n"}, NOT_APPLICABLE, "systemd-nspawn")
 
 SAMPLES = {
     "memory.no-uncorrectable-errors": Sample(
         _memory_errors.Expected(),
-        {name: ERRORS[name] for name in ("container", "errors")},
+        {name: ERRORS[name] for name in ("container", "machine", "errors")},
         {
             "one": Bad({"errors": "mc0 ce=3 ue=0\nmc1 ce=0 ue=1\n"}, FAIL, "mc1, got 1"),
             "without-edac": Bad({"errors": "\n"}, UNKNOWN, "a memory controller"),
             "container": CONTAINER,
+            "virtual-machine": Bad({"machine": "kvm\n"}, NOT_APPLICABLE, "kvm"),
+            "unknown-machine": Bad({"machine": "cloud\n"}, UNKNOWN, "a hypervisor"),
         },
         ("none",),
     ),
