@@ -46,6 +46,8 @@ class CheckProfile(CatalogModel):
     pcie_gen: Figure | None = None
     pcie_width: Figure | None = None
     power_limit_w: Figure | None = None
+    sm_clock_mhz: Figure | None = None
+    """Maximum clock of the multiprocessors."""
     fabric_state: Figure | None = None
     fabric_status: Figure | None = None
     fabric_health: Figure | None = None

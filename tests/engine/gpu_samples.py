@@ -6,10 +6,15 @@ GPU = """\
   <gpu id="00000000:{bus}:00.0">
     <product_name>{product}</product_name>
     <persistence_mode>{persistence}</persistence_mode>
-    <mig_mode><current_mig>Disabled</current_mig></mig_mode>
+    <mig_mode><current_mig>{mig}</current_mig>
+      <pending_mig>{mig_pending}</pending_mig></mig_mode>
     <serial>INVENTED-{index}</serial>
     <uuid>GPU-00000000-0000-0000-0000-00000000000{index}</uuid>
-    <vbios_version>96.00.00.00.01</vbios_version>
+    <vbios_version>{vbios}</vbios_version>
+    <inforom_version><img_version>{inforom}</img_version>
+      <ecc_object>7.16</ecc_object></inforom_version>
+    <gpu_virtualization_mode><virtualization_mode>None</virtualization_mode></gpu_virtualization_mode>
+    <gsp_firmware_version>{gsp}</gsp_firmware_version>
     <gpu_recovery_action>{recovery}</gpu_recovery_action>
     <pci>
       <pci_device_id>233010DE</pci_device_id>
@@ -18,10 +23,18 @@ GPU = """\
         <pcie_gen><max_link_gen>5</max_link_gen><current_link_gen>5</current_link_gen></pcie_gen>
         <link_widths><max_link_width>16x</max_link_width><current_link_width>16x</current_link_width></link_widths>
       </pci_gpu_link_info>
-      <replay_counter>120</replay_counter>
+      <replay_counter>{replays}</replay_counter>
     </pci>
-    <fb_memory_usage><total>81559 MiB</total></fb_memory_usage>
-    <ecc_mode><current_ecc>{ecc}</current_ecc></ecc_mode>
+    <clocks_event_reasons>
+      <clocks_event_reason_gpu_idle>Active</clocks_event_reason_gpu_idle>
+      <clocks_event_reason_hw_slowdown>{hw_slowdown}</clocks_event_reason_hw_slowdown>
+      <clocks_event_reason_hw_thermal_slowdown>Not Active</clocks_event_reason_hw_thermal_slowdown>
+      <clocks_event_reason_hw_power_brake_slowdown>Not Active</clocks_event_reason_hw_power_brake_slowdown>
+      <clocks_event_reason_sw_thermal_slowdown>{sw_thermal}</clocks_event_reason_sw_thermal_slowdown>
+    </clocks_event_reasons>
+    <fb_memory_usage><total>{memory}</total></fb_memory_usage>
+    <ecc_mode><current_ecc>{ecc}</current_ecc>
+      <pending_ecc>{ecc_pending}</pending_ecc></ecc_mode>
     <ecc_errors>
       <volatile>
         <sram_correctable>0</sram_correctable>
@@ -30,19 +43,37 @@ GPU = """\
       </volatile>
       <aggregate>
         <dram_uncorrectable>{aggregate}</dram_uncorrectable>
-        <sram_threshold_exceeded>No</sram_threshold_exceeded>
+        <sram_threshold_exceeded>{sram}</sram_threshold_exceeded>
       </aggregate>
+      <channel_repair_pending>{repair}</channel_repair_pending>
+      <tpc_repair_pending>No</tpc_repair_pending>
+      <unrepairable_memory>{unrepairable}</unrepairable_memory>
     </ecc_errors>
+    <retired_pages>
+      <multiple_single_bit_retirement><retired_count>{single}</retired_count></multiple_single_bit_retirement>
+      <double_bit_retirement><retired_count>{double}</retired_count></double_bit_retirement>
+      <pending_retirement>{retirement}</pending_retirement>
+    </retired_pages>
     <remapped_rows>
       <remapped_row_corr>0</remapped_row_corr>
-      <remapped_row_unc>0</remapped_row_unc>
+      <remapped_row_unc>{rows}</remapped_row_unc>
       <remapped_row_pending>{pending}</remapped_row_pending>
       <remapped_row_failure>{failure}</remapped_row_failure>
+      <row_remapper_histogram>
+        <row_remapper_histogram_none>{banks}</row_remapper_histogram_none>
+      </row_remapper_histogram>
     </remapped_rows>
     <temperature>
       <gpu_temp>29 C</gpu_temp><gpu_temp_tlimit>58 C</gpu_temp_tlimit><memory_temp>37 C</memory_temp>
     </temperature>
-    <gpu_power_readings><current_power_limit>700.00 W</current_power_limit></gpu_power_readings>
+    <gpu_power_readings>
+      <current_power_limit>{power}</current_power_limit>
+      <default_power_limit>{default_power}</default_power_limit>
+    </gpu_power_readings>
+    <max_clocks>
+      <sm_clock>{sm_clock}</sm_clock>
+    </max_clocks>
+    <max_customer_boost_clocks><graphics_clock>{boost}</graphics_clock></max_customer_boost_clocks>
     <fabric>
       <state>{state}</state>
       <status>{status}</status>
@@ -73,6 +104,28 @@ HEALTHY = {
     "status": "Success",
     "summary": "N/A",
     "route_unhealthy": "N/A",
+    "mig": "Disabled",
+    "mig_pending": "Disabled",
+    "vbios": "96.00.00.00.01",
+    "inforom": "G520.0200.00.05",
+    "gsp": "580.126.20",
+    "replays": "120",
+    "hw_slowdown": "Not Active",
+    "sw_thermal": "Not Active",
+    "memory": "81559 MiB",
+    "ecc_pending": "Enabled",
+    "sram": "No",
+    "repair": "No",
+    "unrepairable": "No",
+    "single": "N/A",
+    "double": "N/A",
+    "retirement": "N/A",
+    "rows": "0",
+    "banks": "0 bank(s)",
+    "power": "700.00 W",
+    "default_power": "700.00 W",
+    "sm_clock": "1980 MHz",
+    "boost": "1980 MHz",
 }
 
 

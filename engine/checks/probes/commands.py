@@ -28,6 +28,22 @@ for file in {_WANTED}; do
 [ -r "$file" ] && echo "$file:$(cat "$file")"; done; done; true"""
 """Prints `path:content` lines for `facts.hardware.infiniband`."""
 PCI_DEVICES = 'for d in /sys/bus/pci/devices/*; do echo "$(cat "$d/vendor") $(cat "$d/device") $(cat "$d/class")"; done'
+PCI_LINKS = """\
+for d in /sys/bus/pci/devices/*; do
+  value() { v=$(cat "$d/$1" 2>/dev/null) || v=-; echo "${v%% *}"; }
+  echo "${d##*/} $(value vendor) $(value device) $(value class) $(value numa_node) $(value current_link_speed) \
+$(value current_link_width)"
+done"""
+"""A line of `facts.hardware.pci` for each device."""
+DRIVER_GPUS = 'for d in /proc/driver/nvidia/gpus/*/; do basename "$d"; cat "$d/information" || exit 1; done'
+LOADED_MODULE = "cat /proc/driver/nvidia/version"
+LOADED_MODULES = "lsmod"
+KERNEL_LOG = r"""
+wanted='Linux version [0-9]|NVRM|SXid|mlx5_core|AER:|PCIe Bus Error|EDAC'
+log=$(journalctl -k -b -o short-monotonic --no-pager -q | grep -E "$wanted")
+[ -n "$log" ] || log=$(dmesg | grep -E "$wanted")
+printf '%s\n' "$log" """
+"""Messages of the current boot about hardware: from the journal, else from the ring buffer."""
 _UNIT_PROPERTIES = "Id,LoadState,ActiveState,SubState,MainPID"
 
 

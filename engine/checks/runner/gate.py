@@ -21,9 +21,22 @@ from .targets import choose, targets_of
 
 _POOL = ("pool.flags-as-planned", "pool.probe-answers", "pool.tls-client-certificate-required")
 _GATEWAY = ("gateway.answers", "gateway.rejects-without-key")
-_GPU = ("gpu.*", "nvlink.*")
 # Without keys and accounts, which can differ for reasons other than the change.
 _ACCESS = ("access.ssh-keys-only", "access.sshd-for-every-network")
+_GPU = (
+    "gpu.count",
+    "gpu.ecc",
+    "gpu.pcie-link",
+    "gpu.persistence",
+    "gpu.row-remap",
+    "gpu.temperature",
+    "nvlink.errors-zero",
+    "nvlink.fabric-ready",
+    "nvlink.links-active",
+    "nvlink.peer-access",
+    "nvlink.read-access",
+)
+"""Without checks that fail for other reasons than a change of software: topology, limits, logs, spare rows."""
 _PERIMETER = (*_ACCESS, "perimeter.default-drop")
 # Without environment-files, which hashes up to 10 GB.
 _SOFTWARE = (

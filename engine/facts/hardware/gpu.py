@@ -19,6 +19,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
 from ..unreadable import Unreadable
+from .gpu_settings import GpuSettings, read_settings
 
 SIMULATION_COMMENT = "simulated by the sovctl lab"
 LIMIT_CHARACTERS = 16 << 20  # 8 B200 print 0.36 MB
@@ -119,6 +120,7 @@ class Gpu:
     recovery_action: str | None
     """"None" if no action is required; None if the driver does not print one."""
     memory_total_mib: int | None
+    settings: GpuSettings
     is_lost: bool
     needs_reset: bool
 
@@ -212,6 +214,7 @@ def _gpu(index: int, element: ET.Element) -> Gpu:
         mig_mode=_text(element, "mig_mode/current_mig"),
         recovery_action=_text(element, "gpu_recovery_action"),
         memory_total_mib=_integer(element, "fb_memory_usage/total"),
+        settings=read_settings(element),
         is_lost=_LOST in words,
         needs_reset=_NEEDS_RESET in words or _text(element, "gpu_reset_status/reset_required") == "Yes",
     )

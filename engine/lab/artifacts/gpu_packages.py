@@ -128,7 +128,7 @@ def packages() -> list[StandIn]:
 
 
 def _toolkit(version: str) -> list[StandIn]:
-    """Return the packages of the container toolkit. Lab nodes run no containers, so they contain no program."""
+    """Return the packages of the container toolkit. Of their programs only nvidia-ctk is simulated."""
     return [
         StandIn("libnvidia-container1", version, "NVIDIA container runtime library"),
         StandIn(
@@ -137,7 +137,13 @@ def _toolkit(version: str) -> list[StandIn]:
             "NVIDIA container runtime library, tools",
             depends=(f"libnvidia-container1 (>= {version})",),
         ),
-        StandIn("nvidia-container-toolkit-base", version, "NVIDIA container toolkit, base"),
+        StandIn(
+            "nvidia-container-toolkit-base",
+            version,
+            "NVIDIA container toolkit, base",
+            modules=("container_toolkit.py",),
+            programs={"usr/bin/nvidia-ctk": ("container_toolkit", "main", f'sys.argv[1:], "{TOOLKIT_VERSION}"')},
+        ),
         StandIn(
             "nvidia-container-toolkit",
             version,
@@ -161,11 +167,14 @@ def _driver_family(upstream: str) -> list[StandIn]:
             "nvidia-kernel-open-dkms",
             version,
             "NVIDIA open kernel modules",
-            modules=("driver.py", "modprobe.py"),
+            modules=("driver.py", "kernel.py", "modprobe.py"),
             # This folder precedes that of the real modprobe in the search path of root.
             programs={
                 f"{HOME}/load-driver": ("driver", "main", ""),
                 "usr/local/sbin/modprobe": ("modprobe", "main", "sys.argv[1:]"),
+                "usr/local/sbin/modinfo": ("kernel", "modinfo", "sys.argv[1:]"),
+                "usr/local/sbin/lsmod": ("kernel", "print_modules", ""),
+                "usr/local/sbin/dmesg": ("kernel", "print_messages", ""),
             },
             files={f"{HOME}/module-version": f"{upstream}\n", f"{UNITS}/{DRIVER_UNIT}": _DRIVER_UNIT_TEXT},
             links={f"{UNITS}/multi-user.target.wants/{DRIVER_UNIT}": f"../{DRIVER_UNIT}"},

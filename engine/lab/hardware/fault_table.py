@@ -37,6 +37,13 @@ _GPU_CHECKS = ("gpu.count", "gpu.ecc", "gpu.row-remap", "gpu.persistence", "gpu.
 # The tool does not print counters of an inactive link, so they are unknown.
 _LINKS_DOWN = {"nvlink.links-active": "FAIL", "nvlink.peer-access": "FAIL", "nvlink.errors-zero": "UNKNOWN"}
 
+_SETTING_CHECKS = (
+    "gpu.clocks-max", "gpu.inforom", "gpu.mig-as-planned", "gpu.no-throttle", "gpu.power-limit", "gpu.recovery-action",
+    "gpu.vbios-uniform", "vram.ecc-setting-kept", "vram.no-pending-repair", "vram.retired-pages", "vram.size",
+    "vram.spare-rows", "vram.sram-threshold", "bus.views-agree", "bus.identities-unique", "driver.gsp-firmware-equal",
+    "driver.cdi-lists-every-gpu", "nvlink.read-access", "nvlink.nic-affinity",
+)  # fmt: skip
+
 FAULTS = (
     Fault(
         "nvlink-down", FaultTarget.GPU, {"nvlinks.inactive": [7]},
@@ -44,7 +51,7 @@ FAULTS = (
     ),
     Fault(
         "nvlinks-all-down", FaultTarget.GPU, {"nvlinks.inactive": list(range(18))},
-        "nvlink -s: all links are inactive; topo -p2p: NS", _LINKS_DOWN,
+        "nvlink -s: all links are inactive; topo -p2p: NS", {**_LINKS_DOWN, "nvlink.read-access": "FAIL"},
     ),
     Fault(
         "nvlink-errors", FaultTarget.GPU, {"nvlinks.errors": {"4": {"replay": 12, "recovery": 1, "crc": 40}}},
@@ -55,13 +62,21 @@ FAULTS = (
         "-q -x: GPU is lost; exit code 15", {
             "gpu.count": "FAIL",
             **_of(("gpu.ecc", "gpu.row-remap", "gpu.temperature"), "UNKNOWN"),
+            **_of(
+                ("vram.no-pending-repair", "vram.retired-pages", "vram.size", "vram.spare-rows"), "UNKNOWN"
+            ),
             **_LINKS_DOWN,
-            "nvlink.fabric-ready": "FAIL",
+            **_of(("gpu.recovery-action", "nvlink.read-access", "nvlink.fabric-ready"), "FAIL"),
         },
     ),
     Fault(
         "gpu-off-bus", FaultTarget.GPU, {"on_bus": False},
-        "-q -x and lspci: seven GPUs", {**_of(_GPU_CHECKS, "FAIL"), **_LINKS_DOWN, "nvlink.fabric-ready": "FAIL"},
+        "-q -x and lspci: seven GPUs",
+        {
+            **_of((*_GPU_CHECKS, *_SETTING_CHECKS, "bus.numa-split", "driver.dcgm-host-engine"), "FAIL"),
+            **_LINKS_DOWN,
+            "nvlink.fabric-ready": "FAIL",
+        },
     ),
     Fault(
         "ecc-uncorrectable", FaultTarget.GPU,
@@ -73,7 +88,7 @@ FAULTS = (
             "recovery_action": "Reset",
         },
         "-q -x: dram_uncorrectable 5, a row to remap",
-        {"gpu.count": "FAIL", "gpu.ecc": "FAIL", "gpu.row-remap": "WARN"},
+        {"gpu.count": "FAIL", "gpu.ecc": "FAIL", "gpu.row-remap": "WARN", "gpu.recovery-action": "FAIL"},
     ),
     Fault(
         "ecc-disabled", FaultTarget.GPU, {"ecc.mode": "Disabled"},
@@ -99,7 +114,8 @@ FAULTS = (
     ),
     Fault(
         "fabric-stuck", FaultTarget.GPU, {"fabric.is_stuck": True},
-        "-q -x: fabric In Progress; topo -p2p: NS", _of(("nvlink.peer-access", "nvlink.fabric-ready"), "FAIL"),
+        "-q -x: fabric In Progress; topo -p2p: NS",
+        _of(("nvlink.peer-access", "nvlink.read-access", "nvlink.fabric-ready"), "FAIL"),
     ),
     Fault(
         "link-downgraded", FaultTarget.GPU, {"pcie_gen": 1, "pcie_width": 8},
@@ -113,12 +129,16 @@ FAULTS = (
             "hw_slowdown": "Active",
             "hw_thermal_slowdown": "Active",
         },
-        "-q -x: 90 C, hardware slowdown Active", {"gpu.temperature": "FAIL"},
+        "-q -x: 90 C, hardware slowdown Active", _of(("gpu.temperature", "gpu.no-throttle"), "FAIL"),
     ),
     Fault(
         "driver-unloaded", FaultTarget.NODE, {"driver.loads": False},
         "nvidia-smi exits 9; no /proc/driver/nvidia/version",
-        _of((*_GPU_CHECKS, *_LINKS_DOWN, "nvlink.fabric-ready"), "UNKNOWN"),
+        {
+            **_of((*_GPU_CHECKS, *_SETTING_CHECKS, *_LINKS_DOWN, "nvlink.fabric-ready"), "UNKNOWN"),
+            **_of(("driver.no-nouveau", "driver.module-equals-tool", "driver.module-is-open"), "UNKNOWN"),
+            **_of(("driver.modules-loaded", "driver.dcgm-host-engine"), "FAIL"),
+        },
     ),
     Fault(
         "ib-link-down", FaultTarget.ADAPTER, {"state": "1: DOWN", "phys_state": "2: Polling", "link_downed": 1},
@@ -132,5 +152,138 @@ FAULTS = (
     Fault(
         "ib-symbol-errors", FaultTarget.ADAPTER, {"symbol_errors": 65_535},
         "sysfs: counters/symbol_error 65535; ibqueryerrors on the fabric", {"ib.counters-zero": "FAIL"},
+    ),
+    Fault(
+        "power-limited", FaultTarget.GPU, {"current_power_limit_w": 500.0},
+        "-q -x: current_power_limit 500 W", {"gpu.power-limit": "FAIL"},
+    ),
+    Fault(
+        "clock-capped", FaultTarget.GPU, {"boost_clock_mhz": 1200},
+        "-q -x: max_customer_boost_clocks 1200 MHz", {"gpu.clocks-max": "FAIL"},
+    ),
+    Fault(
+        "clock-low", FaultTarget.GPU, {"sm_clock_mhz": 1755},
+        "-q -x: max_clocks 1755 MHz", {"gpu.clocks-max": "FAIL"},
+    ),
+    Fault(
+        "vbios-other", FaultTarget.GPU, {"gpu_vbios": "96.00.89.00.01"},
+        "-q -x: another VBIOS than the other GPUs", {"gpu.vbios-uniform": "FAIL"},
+    ),
+    Fault(
+        "inforom-corrupt", FaultTarget.GPU, {"inforom_image": "N/A"},
+        "-q -x: no image version", {"gpu.inforom": "FAIL"},
+    ),
+    Fault(
+        "mig-enabled", FaultTarget.GPU, {"mig_mode": "Enabled", "mig_pending": "Enabled"},
+        "-q -x: current_mig Enabled", {"gpu.mig-as-planned": "FAIL"},
+    ),
+    Fault(
+        "mig-pending", FaultTarget.GPU, {"mig_pending": "Enabled"},
+        "-q -x: pending_mig Enabled", {"gpu.mig-as-planned": "WARN"},
+    ),
+    Fault(
+        "power-brake", FaultTarget.GPU, {"hw_power_brake": "Active"},
+        "-q -x: hw_power_brake_slowdown Active", {"gpu.no-throttle": "FAIL"},
+    ),
+    Fault(
+        "software-slowdown", FaultTarget.GPU, {"sw_thermal_slowdown": "Active"},
+        "-q -x: sw_thermal_slowdown Active", {"gpu.no-throttle": "WARN"},
+    ),
+    Fault(
+        "memory-short", FaultTarget.GPU, {"gpu_memory_mib": 79000},
+        "-q -x: 79000 MiB", {"vram.size": "FAIL"},
+    ),
+    Fault(
+        "sram-threshold", FaultTarget.GPU, {"ecc.sram_threshold_exceeded": "Yes"},
+        "-q -x: sram_threshold_exceeded Yes", _of(("gpu.ecc", "vram.sram-threshold"), "FAIL"),
+    ),
+    Fault(
+        "ecc-off-after-reset", FaultTarget.GPU, {"ecc.pending": "Disabled"},
+        "-q -x: pending_ecc Disabled", {"vram.ecc-setting-kept": "FAIL"},
+    ),
+    Fault(
+        "channel-repair", FaultTarget.GPU, {"channel_repair_pending": "Yes"},
+        "-q -x: channel_repair_pending Yes", {"vram.no-pending-repair": "WARN"},
+    ),
+    Fault(
+        "spare-rows-used", FaultTarget.GPU, {"banks_without_spare": 2},
+        "-q -x: 2 banks without a spare row", {"vram.spare-rows": "FAIL"},
+    ),
+    Fault(
+        "gsp-other", FaultTarget.GPU, {"gsp_version": "570.86.15"},
+        "-q -x: gsp_firmware_version 570.86.15", {"driver.gsp-firmware-equal": "FAIL"},
+    ),
+    Fault(
+        "uuid-other", FaultTarget.GPU, {"kernel_uuid": "GPU-00000000-0000-4000-8000-000000000000"},
+        "/proc/driver/nvidia/gpus: another UUID than nvidia-smi", {"bus.views-agree": "FAIL"},
+    ),
+    Fault(
+        "read-access-lost", FaultTarget.GPU, {"has_read_access": False},
+        "topo -p2p r: NS; links active", {"nvlink.read-access": "FAIL"},
+    ),
+    Fault(
+        "numa-unset", FaultTarget.GPU, {"numa_node": -1},
+        "sysfs: numa_node -1", {"bus.numa-split": "FAIL"},
+    ),
+    Fault(
+        "nvswitch-lost", FaultTarget.NODE, {"nvswitches": ["0000:07:00.0", "0000:08:00.0", "0000:09:00.0"]},
+        "lspci: three NVSwitches", {"nvlink.switches-present": "FAIL"},
+    ),
+    Fault(
+        "module-missing", FaultTarget.NODE, {"driver.missing_modules": ["ib_uverbs"]},
+        "lsmod: no ib_uverbs", {"driver.modules-loaded": "FAIL"},
+    ),
+    Fault(
+        "nouveau-loaded", FaultTarget.NODE, {"driver.extra_modules": ["nouveau"]},
+        "lsmod: nouveau", {"driver.no-nouveau": "FAIL"},
+    ),
+    Fault(
+        "module-not-rebooted", FaultTarget.NODE, {"driver.installed_version": "580.173.02"},
+        "modinfo: another version than the loaded one", {"driver.module-equals-tool": "FAIL"},
+    ),
+    Fault(
+        "module-proprietary", FaultTarget.NODE, {"driver.is_open": False},
+        "/proc/driver/nvidia/version: not the open module", {"driver.module-is-open": "FAIL"},
+    ),
+    Fault(
+        "cdi-stale", FaultTarget.NODE, {"cdi_missing": 1},
+        "nvidia-ctk cdi list: seven GPUs", {"driver.cdi-lists-every-gpu": "FAIL"},
+    ),
+    Fault(
+        "dcgm-stale", FaultTarget.NODE, {"dcgm_missing": 1},
+        "dcgmi discovery -l: seven GPUs", {"driver.dcgm-host-engine": "FAIL"},
+    ),
+    Fault(
+        "xid-79", FaultTarget.NODE, {"kernel_log": ["NVRM: Xid (PCI:0000:61:00): 79, GPU has fallen off the bus."]},
+        "dmesg: Xid 79", {"xid.none-since-boot": "FAIL"},
+    ),
+    Fault(
+        "xid-31", FaultTarget.NODE, {"kernel_log": ["NVRM: Xid (PCI:0000:61:00): 31, pid=77, name=python3, MMU Fault"]},
+        "dmesg: Xid 31", {"xid.none-since-boot": "WARN"},
+    ),
+    Fault(
+        "xid-unknown", FaultTarget.NODE, {"kernel_log": ["NVRM: Xid (PCI:0000:61:00): 999, invented"]},
+        "dmesg: a code that is not in the catalogue", {"xid.none-since-boot": "UNKNOWN"},
+    ),
+    Fault(
+        "sxid", FaultTarget.NODE, {
+            "kernel_log": [
+                "nvidia-nvswitch3: SXid (PCI:0000:0a:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"]
+        },
+        "dmesg: SXid 20034", {"xid.no-switch-errors": "FAIL"},
+    ),
+    Fault(
+        "adapter-fault", FaultTarget.NODE, {
+            "kernel_log": [
+                "mlx5_core 0000:5e:00.0: device's health compromised - reached miss count"]
+        },
+        "dmesg: health of an adapter", {"xid.no-adapter-faults": "FAIL"},
+    ),
+    Fault(
+        "bus-error", FaultTarget.NODE, {
+            "kernel_log": [
+                "pcieport 0000:60:01.0: AER: Uncorrected (Fatal) error received: 0000:61:00.0"]
+        },
+        "dmesg: AER", {"xid.no-bus-errors": "FAIL"},
     ),
 )  # fmt: skip

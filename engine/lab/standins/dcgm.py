@@ -42,6 +42,7 @@ def dcgmi(arguments: list[str], version: str, root: Path = Path("/")) -> int:
 def discovery(board: Board) -> str:
     """Return the output of `dcgmi discovery -l`."""
     gpus = board.gpus if board.loaded_version else []
+    gpus = gpus[: len(gpus) - board.facts.get("dcgm_missing", 0)]
     rule = f"+--------+{'-' * _WIDTH}+"
     lines = [f"{len(gpus)} GPU{'s' if len(gpus) != 1 else ''} found ({SIMULATED}).", rule]
     lines += [f"| GPU ID | {'Device Information':<{_WIDTH - 1}}|", rule]

@@ -24,12 +24,29 @@ def wanted_version(board: Board) -> str | None:
     return board.loaded_version or board.module_version
 
 
-def version_text(version: str) -> str:
+def version_text(version: str, *, is_open: bool = True) -> str:
     """Return the content of /proc/driver/nvidia/version."""
+    kind = "Open Kernel" if is_open else "Kernel"
     return (
-        f"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {version}  Release Build  ({SIMULATED})\n"
+        f"NVRM version: NVIDIA UNIX {kind} Module for x86_64  {version}  Release Build  ({SIMULATED})\n"
         f"GCC version:  none, {SIMULATED}\n"
     )
+
+
+def gpu_files(board: Board) -> dict[str, str]:
+    """Return the files of the GPUs below /proc/driver/nvidia/gpus: content by path."""
+    return {
+        f"{gpu['pci_bus_id'].lower().removeprefix('0000')}/information": (
+            f"Model: \t\t {board.facts['model']['product_name']}\n"
+            "IRQ:   \t\t 0\n"
+            f"GPU UUID: \t {gpu['kernel_uuid'] or gpu['uuid']}\n"
+            f"Video BIOS: \t {gpu['gpu_vbios']}\n"
+            "Bus Type: \t PCIe\n"
+            f"Bus Location: \t {gpu['pci_bus_id'].lower().removeprefix('0000')}\n"
+            f"Device Minor: \t {gpu['index']}\n"
+        )
+        for gpu in board.gpus
+    }
 
 
 def main(root: Path = Path("/")) -> int:
@@ -43,7 +60,11 @@ def main(root: Path = Path("/")) -> int:
     else:
         if _make_writable(root / PROC_FOLDER):
             shown.mkdir(exist_ok=True)
-            (shown / "version").write_text(version_text(version))
+            (shown / "version").write_text(version_text(version, is_open=board.facts["driver"]["is_open"]))
+            shutil.rmtree(shown / "gpus", ignore_errors=True)
+            for path, content in gpu_files(board).items():
+                (shown / "gpus" / path).parent.mkdir(parents=True, exist_ok=True)
+                (shown / "gpus" / path).write_text(content)
         record.parent.mkdir(parents=True, exist_ok=True)
         record.write_text(version + "\n")
     if version is not None and before != version:
@@ -67,7 +88,7 @@ def _make_writable(folder: Path) -> bool:
     try:
         (folder / ".sovctl-lab").touch()
     except OSError:
-        options = ["-o", "mode=0755,size=64k"]
+        options = ["-o", "mode=0755,size=256k"]
         subprocess.run(["mount", "-t", "tmpfs", *options, "sovctl-lab", str(folder)], check=True, timeout=10)
     return True
 

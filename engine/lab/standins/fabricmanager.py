@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from . import daemon
 from .board import FABRIC_MANAGER_FILE, SIMULATED, Board
+
+LOG_FILE = "var/log/fabricmanager.log"
+
+
+def log_lines(board: Board, version: str) -> list[str]:
+    """Return the lines of the log after a start."""
+    now = time.strftime("%b %d %Y %H:%M:%S")
+    lines = [
+        f"[INFO] [tid 77] Fabric Manager version {version} is running with the following configuration options",
+        f"[INFO] [tid 77] {SIMULATED}",
+        "[INFO] [tid 77] Successfully configured all the available NVSwitches to route GPU NVLink traffic.",
+        *board.facts.get("fabric_manager_log", []),
+    ]
+    return [f"[{now}] {line}" for line in lines]
 
 
 def main(arguments: list[str], version: str, root: Path = Path("/")) -> int:
@@ -35,6 +50,9 @@ def main(arguments: list[str], version: str, root: Path = Path("/")) -> int:
             "Please update with matching NVIDIA driver package."
         )
         return 1
+    file = root / LOG_FILE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("\n".join(log_lines(Board(root), version)) + "\n")
     daemon.log(f"Fabric Manager version {version} is running, {SIMULATED}")
     daemon.log("Successfully configured all the available NVSwitches to route GPU NVLink traffic.")
     return daemon.run(root / FABRIC_MANAGER_FILE, version)

@@ -64,7 +64,7 @@ def answer(board: Board, arguments: list[str]) -> tuple[int, list[str]]:
         case ["topo", "-m" | "--matrix"]:
             return 0, smi_text.topology(board)
         case ["topo", "-p2p" | "--p2pstatus", "n" | "r"]:
-            return 0, smi_text.peer_to_peer(board)
+            return 0, smi_text.peer_to_peer(board, is_read=words[-1] == "r")
         case [query, form] if query.startswith(_QUERIES) and form.startswith("--format="):
             return _query(board, gpus, query.partition("=")[2].split(","), form.partition("=")[2])
     return INVALID_ARGUMENT, [

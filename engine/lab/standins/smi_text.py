@@ -102,8 +102,8 @@ def _relation(board: Board, row: Facts, column: Facts) -> str:
     return "NODE" if row["numa_node"] == column["numa_node"] else "SYS"
 
 
-def peer_to_peer(board: Board) -> list[str]:
-    """Return the lines of `nvidia-smi topo -p2p n` and `-p2p r`. Without a fabric all cells are NS."""
+def peer_to_peer(board: Board, *, is_read: bool = False) -> list[str]:
+    """Return the lines of `nvidia-smi topo -p2p n`, or `-p2p r` if `is_read`. Without a fabric all cells are NS."""
     gpus = board.gpus
 
     def cell(row: Facts, column: Facts) -> str:
@@ -111,7 +111,8 @@ def peer_to_peer(board: Board) -> list[str]:
             return "X"
         is_connected = active_links(board, row) and active_links(board, column)
         is_ready = board.is_fabric_up and not (row["fabric"]["is_stuck"] or column["fabric"]["is_stuck"])
-        return "OK" if is_connected and is_ready else "NS"
+        may_read = not is_read or (row["has_read_access"] and column["has_read_access"])
+        return "OK" if is_connected and is_ready and may_read else "NS"
 
     lines = [" \t" + "".join(f"GPU{gpu['index']}\t" for gpu in gpus)]
     lines += [f" GPU{row['index']}\t" + "".join(f"{cell(row, column)}\t" for column in gpus) for row in gpus]

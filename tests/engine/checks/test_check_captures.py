@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,13 @@ from check_cases.case import FM_UNIT, answer
 from check_cases.nvlink import H100_FABRIC
 
 from sovctl.compliance.verdict import Verdict
+from sovctl.engine.checks.definitions.bus import _bus_check
 from sovctl.engine.checks.definitions.gpu import _gpu_check
 from sovctl.engine.checks.definitions.ib import _ports
 from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
 from sovctl.engine.checks.model.check import Judgement
-from sovctl.engine.checks.registry import BY_ID
+from sovctl.engine.checks.probes import gpu_settings
+from sovctl.engine.checks.registry import BY_ID, CHECKS
 
 pytestmark = pytest.mark.shared
 
@@ -129,3 +132,36 @@ def test_ports_at_half_the_rate_fail(captures: Path) -> None:
     assert good.verdict is Verdict.PASS, good.reason
     assert bad.verdict is Verdict.FAIL
     assert "200 Gbit/s on mlx5_" in bad.reason
+
+
+SETTINGS = {
+    "8xh100": gpu_settings.Expected(gpu_count=8, power_limit_w=700, sm_clock_mhz=1980, memory_mib=81559),
+    "8xb200": gpu_settings.Expected(gpu_count=8, power_limit_w=1000, sm_clock_mhz=1965, memory_mib=183359),
+    "4xgb200": gpu_settings.Expected(gpu_count=4, power_limit_w=1200, sm_clock_mhz=2062, memory_mib=189471),
+    "4xgb300": gpu_settings.Expected(gpu_count=4, power_limit_w=1400, sm_clock_mhz=2070, memory_mib=284208),
+}
+SETTING_CHECKS = [check for check in CHECKS if isinstance(check, gpu_settings.SettingsCheck)]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("check", SETTING_CHECKS, ids=lambda check: check.id)
+def test_healthy_captures_pass_every_check_of_settings(
+    captures: Path, name: str, check: gpu_settings.SettingsCheck
+) -> None:
+    judgement = check.judge(answer({"gpus": xml(captures, name)}), SETTINGS[name])
+    assert judgement.verdict is Verdict.PASS, judgement.reason
+
+
+def test_replay_counters_of_106_to_150_are_healthy_and_growth_is_not(captures: Path) -> None:
+    text = xml(captures, "8xh100")
+    board = _bus_check.Expected(gpu_count=8)
+    assert BY_ID["bus.replay-rate"].judge(answer({"before": text, "after": text}), board).verdict is Verdict.PASS
+    grown = re.sub(r"<replay_counter>\d+<", "<replay_counter>900<", text, count=1)
+    assert BY_ID["bus.replay-rate"].judge(answer({"before": text, "after": grown}), board).verdict is Verdict.FAIL
+
+
+def test_one_gpu_in_a_virtual_machine_has_no_fabric_and_never_passes(captures: Path) -> None:
+    text = (captures / "nvidia-smi-qx/h100_1x_vm_580.159.xml").read_text()
+    alone = fabric_ready.Expected(**{**vars(H100_FABRIC), "gpu_count": 1})
+    assert fabric(text, alone).verdict is Verdict.NOT_APPLICABLE
+    assert fabric(text, H100_FABRIC).verdict is Verdict.FAIL

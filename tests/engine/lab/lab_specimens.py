@@ -7,18 +7,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sovctl.engine.checks.definitions.bus import _bus_check
+from sovctl.engine.checks.definitions.driver import _driver_check
 from sovctl.engine.checks.definitions.gpu import _gpu_check
 from sovctl.engine.checks.definitions.ib import _ports
-from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
+from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready, switches_present
+from sovctl.engine.checks.definitions.xid import _log_check
 from sovctl.engine.checks.model.check import Expectation, judge
 from sovctl.engine.checks.model.probe import MARK, ProbeOutput
+from sovctl.engine.checks.probes import gpu_settings
 from sovctl.engine.checks.registry import CHECKS as REGISTRY
 from sovctl.engine.lab.hardware.inventory import NIC_BUSES
 from sovctl.engine.lab.layout import NODES, Lab, LabNode, node_named
 from sovctl.engine.lab.lifecycle import lifecycle
 from sovctl.engine.lab.linux.process import run
 from sovctl.engine.lab.node import shell
-from sovctl.engine.lab.standins import board, nvidia_smi, present
+from sovctl.engine.lab.standins import (
+    board,
+    container_toolkit,
+    dcgm,
+    driver,
+    fabricmanager,
+    kernel,
+    nvidia_smi,
+    present,
+)
 
 GPU_NODE = NODES[0]
 VERSION = "580.126.20"
@@ -90,6 +103,14 @@ _LINKS = _links.Expected(gpu_count=8, links_per_gpu=18, link_gb_s=26.562, topolo
 _FABRIC = fabric_ready.Expected(
     gpu_count=8, services=("nvidia-fabricmanager",), state="Completed", status="Success", health=None, has_cluster=False
 )
+_SETTINGS = gpu_settings.Expected(gpu_count=8, power_limit_w=700.0, sm_clock_mhz=1980, memory_mib=81559)
+_BUS = _bus_check.Expected(gpu_count=8, has_two_sockets=True)
+_DRIVER = _driver_check.Expected(
+    gpu_count=8,
+    modules=("nvidia", "nvidia_uvm", "ib_core", "ib_uverbs", "mlx5_ib"),
+    units=("nvidia-fabricmanager",),
+    toolkit_version="1.19.0",
+)
 EXPECTATIONS: dict[str, Expectation] = {
     **dict.fromkeys(
         ("gpu.count", "gpu.ecc", "gpu.row-remap", "gpu.persistence", "gpu.pcie-link", "gpu.temperature"), _GPU
@@ -106,7 +127,31 @@ EXPECTATIONS: dict[str, Expectation] = {
         ),
         _ports.Expected(ports=8, rate_gbit_s=400.0, compute=frozenset(f"0000:{bus.lower()}:00.0" for bus in NIC_BUSES)),
     ),
+    **{check.id: _SETTINGS for check in REGISTRY if isinstance(check, gpu_settings.SettingsCheck)},
+    **dict.fromkeys(("bus.views-agree", "bus.identities-unique", "bus.numa-split"), _BUS),
+    **dict.fromkeys(("nvlink.read-access", "nvlink.nic-affinity", "nvlink.fabric-manager-log-clean"), _LINKS),
+    "nvlink.switches-present": switches_present.Expected(count=4, pci_device_id="22a3"),
+    **dict.fromkeys(
+        (
+            "driver.modules-loaded",
+            "driver.no-nouveau",
+            "driver.gsp-firmware-equal",
+            "driver.module-equals-tool",
+            "driver.module-is-open",
+            "driver.cdi-lists-every-gpu",
+            "driver.dcgm-host-engine",
+            "driver.container-toolkit-exact",
+        ),
+        _DRIVER,
+    ),
+    **dict.fromkeys(
+        ("xid.none-since-boot", "xid.no-switch-errors", "xid.no-adapter-faults", "xid.no-bus-errors"),
+        _log_check.Expected(driver_branch=580),
+    ),
 }
+
+
+_LINK_FIELDS = ("vendor", "device", "class", "numa_node", "current_link_speed", "current_link_width")
 
 
 def _answers(disk: Disk) -> dict[str, tuple[int, str]]:
@@ -117,6 +162,8 @@ def _answers(disk: Disk) -> dict[str, tuple[int, str]]:
         "errors": ["nvlink", "-e"],
         "topology": ["topo", "-m"],
         "access": ["topo", "-p2p", "n"],
+        "read": ["topo", "-p2p", "r"],
+        "tools": ["--version"],
     }
     found = {}
     for name, arguments in commands.items():
@@ -134,8 +181,26 @@ def _answers(disk: Disk) -> dict[str, tuple[int, str]]:
     ]
     shown += [f"{path.removesuffix('device')}slot:{to.name}" for path, to in tree.items() if isinstance(to, Path)]
     unit = "Id=nvidia-fabricmanager.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=77\n"
+    links = [" ".join([place, *(pci[f"{place}/{field}"].split()[0] for field in _LINK_FIELDS)]) for place in places]
+    hardware = disk.board
+    proc = driver.gpu_files(hardware) if hardware.loaded_version else {}
+    module = driver.version_text(VERSION, is_open=hardware.facts["driver"]["is_open"])
+    installed = hardware.facts["driver"]["installed_version"] or VERSION
+    toolkit, cdi = (
+        [*container_toolkit.answer(hardware, words, "1.19.0")] for words in (["--version"], ["cdi", "list"])
+    )
     return {
         **found,
+        "pci": (0, "\n".join(links)),
+        "proc": (0, "\n".join(f"{path.partition('/')[0]}\n{text}" for path, text in proc.items())),
+        "module": (0, module) if hardware.loaded_version else (1, ""),
+        "modules": (0, "\n".join(kernel.lsmod(hardware))),
+        "installed": (0, installed),
+        "log": (0, "\n".join(kernel.messages(hardware))),
+        "manager_log": (0, "\n".join(fabricmanager.log_lines(hardware, VERSION))),
+        "discovery": (0, dcgm.discovery(hardware)),
+        "toolkit": (0, "\n".join(toolkit[1])),
+        "cdi": (0, "\n".join(cdi[1])),
         "bus": (0, "\n".join(bus)),
         "tree": (0, "\n".join(shown)),
         "adapters": (0, str(len(disk.board.nics))),

@@ -14,7 +14,7 @@ from sovctl.engine.lab.hardware import faults
 from sovctl.engine.lab.hardware import inventory as hardware
 from sovctl.engine.lab.hardware.fault_table import FAULTS, Fault
 from sovctl.engine.lab.layout import NODES
-from sovctl.engine.lab.standins import driver, nvidia_smi, present
+from sovctl.engine.lab.standins import container_toolkit, dcgm, driver, kernel, nvidia_smi, present
 from sovctl.support.errors import InputError
 
 HEALTHY = hardware.facts("sovtest", GPU_NODE)
@@ -26,8 +26,16 @@ def everything(disk: Disk) -> list[Any]:
     asked = [[], ["-L"], ["-q", "-x"], ["nvlink", "-s"], ["nvlink", "-e"], ["topo", "-m"], ["topo", "-p2p", "r"]]
     answers = [nvidia_smi.answer(disk.board, arguments) for arguments in asked]
     without_time = [(code, [line for line in lines if "timestamp" not in line][1:] or lines) for code, lines in answers]
+    views = (
+        driver.gpu_files(disk.board),
+        kernel.lsmod(disk.board),
+        kernel.messages(disk.board),
+        dcgm.discovery(disk.board),
+        container_toolkit.answer(disk.board, ["cdi", "list"], "1.19.0"),
+        {name: disk.board.facts["driver"][name] for name in ("is_open", "installed_version")},
+    )
     shown = (present.class_tree(disk.board), present.pci_tree(disk.board))
-    return [*without_time, *shown, driver.wanted_version(disk.board)]
+    return [*without_time, *shown, *views, driver.wanted_version(disk.board)]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda each: each.name)

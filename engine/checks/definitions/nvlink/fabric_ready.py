@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sovctl.compliance.verdict import Verdict
+
 from ....catalog.board_services import fabric_services
-from ....facts.hardware.gpu import Gpu, parse_nvidia_smi_xml
+from ....facts.hardware.gpu import Gpu, GpuReport, parse_nvidia_smi_xml
 from ....facts.units import parse_units
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, warned, worst
@@ -85,6 +87,8 @@ class FabricReady(Check[Expected]):
         """Pass if every service runs, and every GPU has the expected state, status and health."""
         sections = parse_sections(output)
         report = parse_nvidia_smi_xml(sections.text("gpus"))
+        if expected.gpu_count == 1 and _is_alone(report):
+            return Judgement(Verdict.NOT_APPLICABLE, "expected a fabric of several GPUs, got one passed-through GPU")
         if not expected.is_known:
             return unknown("the platform's fabric", "none in the catalogue")
         units = {unit.id.removesuffix(".service"): unit for unit in parse_units(sections.text("services"))}
@@ -108,6 +112,14 @@ class FabricReady(Check[Expected]):
             findings,
             otherwise=f"expected {programs} running and {values} on every GPU, got the same on {len(report.gpus)} GPUs",
         )
+
+
+def _is_alone(report: GpuReport) -> bool:
+    """Return whether the node is a virtual machine with one GPU, whose driver prints N/A for the fabric."""
+    if len(report.gpus) != 1 or report.attached != 1:
+        return False
+    (gpu,) = report.gpus
+    return (gpu.fabric.state, gpu.fabric.status, gpu.settings.virtualization) == ("N/A", "N/A", "Pass-Through")
 
 
 def _gpu_findings(gpu: Gpu, expected: Expected) -> Iterator[Judgement]:

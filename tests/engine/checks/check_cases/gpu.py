@@ -6,8 +6,11 @@ from check_cases.case import FAIL, UNKNOWN, WARN, Bad, Sample
 from gpu_samples import document, eight, gpu
 
 from sovctl.engine.checks.definitions.gpu import _gpu_check
+from sovctl.engine.checks.probes import gpu_settings
 
 GPUS = _gpu_check.Expected(gpu_count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
+
+SETTINGS = gpu_settings.Expected(gpu_count=8, power_limit_w=700.0, sm_clock_mhz=1980, memory_mib=81559)
 
 
 BUS = "0x8086 0x1237 0x060000\n" + "0x10de 0x22a3 0x068000\n" * 4 + "0x10de 0x2330 0x030200\n" * 8
@@ -81,5 +84,67 @@ SAMPLES = {
             "warm": Bad({"gpus": eight().replace("<gpu_temp_tlimit>58 C", "<gpu_temp_tlimit>3 C", 1)}, WARN, "got 3"),
         },
         ("gpu_temp_tlimit",),
+    ),
+    "gpu.recovery-action": Sample(
+        SETTINGS,
+        {"gpus": eight()},
+        {
+            "reset": Bad({"gpus": eight(recovery="Reset")}, FAIL, "got Reset"),
+            "drain": Bad({"gpus": eight(recovery="Drain P2P")}, FAIL, "Drain P2P"),
+            "lost": Bad({"gpus": eight(state="GPU is lost")}, FAIL, "GPU is lost"),
+        },
+        ("gpu_recovery_action",),
+    ),
+    "gpu.no-throttle": Sample(
+        SETTINGS,
+        {"gpus": eight()},
+        {
+            "hardware": Bad({"gpus": eight(hw_slowdown="Active")}, FAIL, "hw_slowdown on GPU 3"),
+            "software": Bad({"gpus": eight(sw_thermal="Active")}, WARN, "sw_thermal_slowdown on GPU 3"),
+            "strange-word": Bad({"gpus": eight(hw_slowdown="Perhaps")}, UNKNOWN, "hw_slowdown of GPU 3"),
+        },
+        ("hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"),
+    ),
+    "gpu.power-limit": Sample(
+        SETTINGS,
+        {"gpus": eight()},
+        {
+            "reduced": Bad({"gpus": eight(power="500.00 W")}, FAIL, "700 W on GPU 3, got 500 W"),
+            "other-default": Bad({"gpus": eight(default_power="650.00 W")}, WARN, "650 W"),
+        },
+        ("current_power_limit", "default_power_limit"),
+    ),
+    "gpu.clocks-max": Sample(
+        SETTINGS,
+        {"gpus": eight()},
+        {
+            "slow": Bad({"gpus": eight(sm_clock="1755 MHz")}, FAIL, "got 1755 MHz"),
+            "capped": Bad({"gpus": eight(boost="1200 MHz")}, FAIL, "got 1200 MHz"),
+        },
+        ("sm_clock",),
+    ),
+    "gpu.vbios-uniform": Sample(
+        SETTINGS,
+        {"gpus": eight()},
+        {
+            "other": Bad({"gpus": eight(vbios="96.00.00.00.02")}, FAIL, "1 with 96.00.00.00.02"),
+            "none": Bad({"gpus": eight(vbios="N/A")}, FAIL, "1 with N/A"),
+        },
+        ("vbios_version",),
+    ),
+    "gpu.inforom": Sample(
+        SETTINGS,
+        {"gpus": eight()},
+        {"corrupt": Bad({"gpus": eight(inforom="N/A")}, FAIL, "image of GPU 3, got N/A")},
+        ("img_version", "ecc_object"),
+    ),
+    "gpu.mig-as-planned": Sample(
+        SETTINGS,
+        {"gpus": eight()},
+        {
+            "divided": Bad({"gpus": eight(mig="Enabled", mig_pending="Enabled")}, FAIL, "Disabled on GPU 3"),
+            "pending": Bad({"gpus": eight(mig_pending="Enabled")}, WARN, "pending Enabled"),
+        },
+        ("current_mig", "pending_mig"),
     ),
 }

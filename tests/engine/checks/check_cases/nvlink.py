@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from check_cases.case import DEAD_UNIT, FAIL, FM_UNIT, UNKNOWN, Bad, Sample
+from check_cases.bus import pci
+from check_cases.case import DEAD_UNIT, FAIL, FM_UNIT, UNKNOWN, WARN, Bad, Sample
 from gpu_samples import eight
 
-from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
+from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready, imex_ready, switches_present
 
 LINKS = _links.Expected(gpu_count=8, links_per_gpu=18, link_gb_s=26.562, topology="NV18")
 
@@ -44,6 +45,28 @@ def matrix(cell: str, *, odd: str | None = None) -> str:
 
 H100_FABRIC = fabric_ready.Expected(
     gpu_count=8, services=("nvidia-fabricmanager",), state="Completed", status="Success", health=None, has_cluster=False
+)
+
+
+def near(cell: str, *, odd: str | None = None) -> str:
+    """Eight GPUs and as many adapters; a GPU has `cell` to its own adapter, GPU2 has `odd`."""
+    gpus, nics = [f"GPU{index}" for index in range(8)], [f"NIC{index}" for index in range(8)]
+    rows = []
+    for row in range(8):
+        own = odd if odd and row == 2 else cell
+        cells = ["X" if row == column else "NV18" for column in range(8)]
+        rows.append("\t".join([gpus[row], *cells, *(own if row == column else "NODE" for column in range(8))]))
+    return "\t" + "\t".join([*gpus, *nics]) + "\n" + "\n".join(rows) + "\n"
+
+
+FM_LOG = (
+    "[Feb 25 2025 13:59:45] [INFO] [tid 7] Fabric Manager version 580.126.20 is running with the following options\n"
+    "[Feb 25 2025 13:59:46] [INFO] [tid 7] configured all switches\n"
+)
+FM_ERROR = "[Feb 25 2025 14:59:46] [ERROR] [tid 7] detected NVSwitch {}fatal error 20034 on link 30\n"
+IMEX = (
+    "Nodes:\nNode #0   * 192.0.2.1 *   - READY - Version: 580.126.20\n"
+    "Node #1   - 192.0.2.2     - READY - Version: 580.126.20\n\nDomain State: UP\n"
 )
 
 
@@ -108,5 +131,53 @@ SAMPLES = {
             "SubState",
             "LoadState",
         ),
+    ),
+    "nvlink.switches-present": Sample(
+        switches_present.Expected(count=4, pci_device_id="22a3"),
+        {"pci": pci()},
+        {
+            "three": Bad({"pci": pci().replace("0x068000", "0x060400", 1)}, FAIL, "4 NVSwitches 22a3, got 3"),
+            "other": Bad({"pci": pci().replace("0x22a3", "0x1af1", 1)}, FAIL, "1af1"),
+        },
+        ("0000:0a:00.0",),
+    ),
+    "nvlink.read-access": Sample(
+        LINKS,
+        {"read": matrix("OK")},
+        {
+            "one-way": Bad({"read": matrix("OK", odd="CNS")}, FAIL, "read access from GPU2 to GPU5, got CNS"),
+            "none": Bad({"read": matrix("NS")}, FAIL, "got NS"),
+        },
+        ("\tGPU1\t", "GPU5\t"),
+    ),
+    "nvlink.nic-affinity": Sample(
+        LINKS,
+        {"topology": near("PIX")},
+        {
+            "far": Bad({"topology": near("PIX", odd="NODE")}, FAIL, "an adapter at PIX or PXB of GPU2, got NODE"),
+            "no-adapters": Bad({"topology": matrix("NV18")}, FAIL, "network adapters"),
+        },
+        ("\tGPU1\t", "GPU5\t"),
+    ),
+    "nvlink.fabric-manager-log-clean": Sample(
+        LINKS,
+        {"manager_log": FM_LOG},
+        {
+            "error": Bad({"manager_log": FM_LOG + FM_ERROR.format("")}, FAIL, "link 30"),
+            "non-fatal": Bad({"manager_log": FM_LOG + FM_ERROR.format("non-")}, WARN, "link 30"),
+            "cut": Bad({"manager_log": FM_LOG.partition("\n")[2]}, UNKNOWN, "the start of fabric manager"),
+            "strange-level": Bad({"manager_log": FM_LOG + FM_ERROR.replace("ERROR", "ODD")}, UNKNOWN, "a level of"),
+        },
+        ("is running",),
+    ),
+    "nvlink.imex-ready": Sample(
+        imex_ready.Expected(),
+        {"imex": IMEX},
+        {
+            "down": Bad({"imex": IMEX.replace("UP", "DEGRADED")}, FAIL, "got DEGRADED"),
+            "one-away": Bad({"imex": IMEX.replace("READY", "UNAVAILABLE", 1)}, FAIL, "node 0 of the domain READY"),
+            "versions": Bad({"imex": IMEX.replace("580.126.20", "580.173.02", 1)}, FAIL, "one version of IMEX"),
+        },
+        ("Domain State",),
     ),
 }

@@ -1,0 +1,1 @@
+"""Memory of GPUs: size, retired pages, spare rows, repairs and error thresholds."""
