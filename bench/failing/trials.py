@@ -67,7 +67,7 @@ def power_on(site: FailingSite, name: str) -> None:
     until = time.monotonic() + HEALTHY_LIMIT_S
     while time.monotonic() < until:
         with contextlib.suppress(RuntimeError, subprocess.TimeoutExpired):
-            site.on(name, "systemctl is-system-running --wait || true; systemctl is-active sovctl-pool-chat")
+            site.on(name, "systemctl is-system-running --wait || true")
             site.on(name, "ss -Hltn sport = :8000 | grep -q LISTEN")
             return
         time.sleep(1)
