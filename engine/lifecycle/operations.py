@@ -84,7 +84,7 @@ class Operations:
             InputError: the evidence of a node does not suffice; no node changed.
         """
         self._check_names(nodes)
-        run_id, stored = self._newest_run()
+        run_id, stored = self.newest_run()
         evidence, limits = [each.evidence for each in stored], self._spec.lifecycle
         fleet = self.fleet
         for node in nodes:
@@ -119,7 +119,7 @@ class Operations:
 
     def assess(self) -> tuple[str, Assessment]:
         """Mark the nodes with failed hardware checks in the newest run as suspect; return its id and the result."""
-        run_id, stored = self._newest_run()
+        run_id, stored = self.newest_run()
         evidence = [each.evidence for each in stored]
         sick = {node: reason for node, reason in sick_nodes(evidence).items() if node in self._names}
         found = records.assess(self.fleet, self._spec, sick, now=self._now, operator=self._operator)
@@ -136,7 +136,12 @@ class Operations:
             raise InputError("the circuit breaker is closed")
         self._save(records.reset_breaker(self.fleet), reason)
 
-    def _newest_run(self) -> tuple[str, tuple[StoredEvidence, ...]]:
+    def newest_run(self) -> tuple[str, tuple[StoredEvidence, ...]]:
+        """Return id and records of the newest run of `sovctl verify`.
+
+        Raises:
+            InputError: there is none.
+        """
         runs = list_runs(self._root / "evidence")
         if not runs:
             raise InputError("no evidence found", where=str(self._root / "evidence"), hint="sovctl verify")

@@ -13,6 +13,7 @@ from sovctl.support.errors import InputError, SovctlError
 
 from ..facts.node import NodeFacts, parse_node
 from ..gather import captures, gather
+from ..lifecycle.certificate_store import has_any, uncertified
 from ..lifecycle.store import load as load_fleet
 from ..plan import code_wheel
 from ..plan.build import Comparison, changes, compare_all, context_of, requests, unmanaged_things
@@ -88,13 +89,25 @@ class Site:
         Raises:
             InputError: a pool has no replica on available nodes.
         """
-        context = replace(context_of(self.spec, self.folder), unavailable=load_fleet(self.state.root).unavailable())
-        _check_every_pool_serves(context)
+        uncertified = self._uncertified()
+        unavailable = load_fleet(self.state.root).unavailable() | uncertified
+        context = replace(context_of(self.spec, self.folder), unavailable=unavailable)
+        # The first plan of a site that requires certificates prepares the nodes, without pools.
+        if not uncertified or has_any(self.state.root):
+            _check_every_pool_serves(context)
         context = replace(context, removed=self.removed())
         credentials = self.credentials
         fingerprints, sha256 = credentials.fingerprints(context), credentials.clients_sha256()
         renewals, trees = credentials.renewals(), tree_records.load(self.state.trees)
         return replace(context, fingerprints=fingerprints, clients_sha256=sha256, renewals=renewals, trees=trees)
+
+    def _uncertified(self) -> frozenset[str]:
+        """Return the nodes without a valid certificate, if site.yaml requires one."""
+        if not self.spec.lifecycle.require_certificate:
+            return frozenset()
+        names = [node.name for _, node in self.spec.nodes()]
+        key = self.state.keys / "ledger.key"
+        return frozenset(uncertified(self.state.root, names, key, now=datetime.now(UTC)))
 
     def removed(self) -> tuple[Node, ...]:
         """Return the nodes that sovctl manages and site.yaml no longer contains, sorted by name."""

@@ -21,5 +21,9 @@ class Lifecycle(SpecModel):
     certification: CertificationLevel = "verify"
     """Evidence that `sovctl node certify` requires: `verify`: all checks of `sovctl verify` without FAIL and UNKNOWN;
     `burn-in`: in addition a burn-in result, which this version cannot produce, so that it certifies no GPU node."""
+    certificate_days: Annotated[int, Field(ge=1, le=825)] = 90
+    """Days until the certificate of a node expires. The default is a guess."""
+    require_certificate: bool = False
+    """Whether the plan places replicas only on nodes with a certificate that is valid: not expired, parts unchanged."""
     max_evidence_age_h: Annotated[int, Field(ge=1, le=720)] = 24
     """Hours after which evidence is too old for a certification. The default is a guess."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ... import output
-from .opening import DEFAULT, Nodes, Reason, Site, State, operations_on, print_states
+from .opening import DEFAULT, Nodes, Reason, Site, State, issuer_on, operations_on, print_states
 
 
 def register(group: typer.Typer) -> None:
@@ -16,9 +16,16 @@ def register(group: typer.Typer) -> None:
 
 
 def certify(nodes: Nodes, site: Site = DEFAULT, state: State = None) -> None:
-    """Certify nodes by the newest run of `sovctl verify`, at the level of `lifecycle.certification`."""
+    """Certify nodes by the newest run of `sovctl verify`, at the level of `lifecycle.certification`.
+
+    Each node gets a signed certificate of its parts and results; see `sovctl node certificate`.
+    """
     with operations_on(site, state, "certify") as operations:
+        issuer = issuer_on(site, state)
+        certificates = issuer.prepare(nodes, *operations.newest_run())
         run_id = operations.certify(nodes)
+        for path in issuer.store(certificates):
+            output.info(f"certificate: {path}")
         output.info(f"evidence: run {run_id}")
         print_states(operations, nodes)
 

@@ -13,6 +13,7 @@ from ... import output
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sovctl.engine.checks.runner.node_certificates import Issuer
     from sovctl.engine.lifecycle.operations import Operations
 
 Nodes = Annotated[list[str], typer.Argument(metavar="NODE...", help="Names of nodes.")]
@@ -37,6 +38,16 @@ def operations_on(site: Path, state: Path | None, purpose: str) -> Iterator[Oper
     gpu_nodes = [node.name for group, node in loaded.spec.nodes() if platforms[group.platform].has_gpus]
     with paths.exclusive(f"node {purpose}"):
         yield Operations(loaded.spec, paths.root, gpu_nodes=gpu_nodes)
+
+
+def issuer_on(site: Path, state: Path | None) -> Issuer:
+    """Return the issuer of certificates of a site."""
+    from sovctl.engine.checks.runner.node_certificates import issuer_of
+    from sovctl.engine.site.state_folder import SiteState
+    from sovctl.engine.validation.load import load
+
+    loaded = load(site)
+    return issuer_of(loaded.spec, SiteState.of_site(site, state).root, loaded.catalog.platforms)
 
 
 def print_states(operations: Operations, nodes: list[str]) -> None:

@@ -15,12 +15,15 @@ from sovctl.support.canonical_json import sha256_hex
 
 from ...plan import code_wheel
 from ...site.site import Site
+from .node_certificates import issuer_of
 from .run import RunResult, last_applied_plan
 from .tree_findings import store_findings
 
 
 def keep(site: Site, run: RunResult) -> list[StoredEvidence]:
     """Store every result of a run durably, in the order of its targets, and its findings for the next plan.
+
+    Certificates of nodes of which a part changed become void.
 
     Raises:
         Busy: another process is writing to the site's ledger.
@@ -32,7 +35,9 @@ def keep(site: Site, run: RunResult) -> list[StoredEvidence]:
     origin = f"sovctl.{site.spec.site.name}/site"
     with Ledger.open(site.state.ledger, origin=origin, key=key) as ledger:
         store = EvidenceStore(site.state.evidence, ledger, run_id=new_run_id())
-        return store.add_all(_records(site, run, plan))
+        stored = store.add_all(_records(site, run, plan))
+    issuer_of(site.spec, site.state.root, site.loaded.catalog.platforms).void_changed(store.run_id, stored)
+    return stored
 
 
 def keep_of_gate(site: Site, run: RunResult, ledger: Ledger, *, plan_sha256: str) -> str:
