@@ -85,7 +85,7 @@ def problems_of(root: Path, node: str, key: VerifyKey, *, now: datetime) -> list
 
 
 def has_any(root: Path) -> bool:
-    """Return whether a certificate was issued, also if it is no longer valid."""
+    """Return whether a certificate was issued, including an expired one."""
     return any((root / FOLDER).glob("*.json"))
 
 

@@ -140,7 +140,7 @@ class Operations:
         """Return id and records of the newest run of `sovctl verify`.
 
         Raises:
-            InputError: there is none.
+            InputError: no run is stored.
         """
         runs = list_runs(self._root / "evidence")
         if not runs:

@@ -1,4 +1,4 @@
-"""Copies for other companies, such as a repair desk: names, addresses and serial numbers become pseudonyms. Pure.
+"""Copies for other companies, such as a repair service: names, addresses and serial numbers become pseudonyms. Pure.
 
 A pseudonym is stable within a site, so that the same part has the same one in every copy. `sanitized` searches its
 result again, and raises an error if an original value is left.
@@ -32,7 +32,7 @@ def sanitized(text: str, *, values: Iterable[tuple[str, str]], secret: bytes) ->
 
     Args:
         values: (kind, original) such as ("serial", "1650000000001") or ("node", "dgx-1").
-        secret: of the site; without it nobody can compute a pseudonym of a known value.
+        secret: of the site. Only its owner can compute the pseudonym of a known value.
 
     Raises:
         NotSanitized: an original value is left, for example inside of a longer word.

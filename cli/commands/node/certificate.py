@@ -1,4 +1,4 @@
-"""`sovctl node certificate|verify-certificate|packet`: certificates of nodes, and copies for a repair desk."""
+"""`sovctl node certificate|verify-certificate|packet`: certificates of nodes, and copies for a repair service."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def packet(
     site: Site = DEFAULT,
     state: State = None,
 ) -> None:
-    """Write a packet for a repair desk: certificate, results and outputs, with pseudonyms for names and serials."""
+    """Write a packet for a repair service: certificate, results and outputs, with pseudonyms for names and serials."""
     from sovctl.engine.checks.runner.repair_packet import write
 
     with operations_on(site, state, "packet") as operations:

@@ -1,4 +1,4 @@
-"""Copies for a repair desk: no original value is left, and the same value has the same pseudonym."""
+"""Copies for a repair service: no original value is left, and the same value has the same pseudonym."""
 
 from __future__ import annotations
 
