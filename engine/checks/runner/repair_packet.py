@@ -1,4 +1,4 @@
-"""Writes the packet of a node for a repair service: a ZIP archive with pseudonyms for names, addresses and serial numbers.
+"""Writes the packet of a node for a repair service: a ZIP archive with pseudonyms for names, addresses and serials.
 
 certificate.json     the certificate, signed again, because pseudonyms change its content
 results.json         check, verdict and reason of every result of the node
