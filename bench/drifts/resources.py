@@ -74,7 +74,7 @@ def _models() -> Iterator[Kind]:
         return Kind(f"n1/model/{name}", "n1", command, f"n1/model/{MODEL}", key, restarts=(POOL,), subject=subject)
 
     yield kind("extra", "z.safetensors", f"touch {folder}/z.safetensors")
-    yield kind("changed", "/config.json", f"echo x >> {folder}/config.json")
+    yield kind("changed", '"config.json', f"echo x >> {folder}/config.json")
     yield kind("mode", "tokenizer.json", f"chmod 0666 {folder}/tokenizer.json")
     yield kind("removed", "generation_config.json", f"rm {folder}/generation_config.json")
     yield kind("flipped", "model.safetensors", _FLIP.format(f"{folder}/model.safetensors", 600_000))
@@ -135,7 +135,7 @@ def _firewall() -> Iterator[Kind]:
         ("n1", "rule", "192.0.2.9", "nft add rule inet sovctl output ip daddr 192.0.2.9 accept"),
         ("n2", "table", "ip drift", "nft add table ip drift"),
         ("n2", "policy", "policy accept", "nft chain inet sovctl output '{ policy accept; }'"),
-        ("s1", "flushed", "rules", "nft flush ruleset"),
+        ("s1", "flushed", "", "nft flush ruleset"),
         ("n1", "flushed chain", "rules", "nft flush chain inet sovctl input; nft add rule inet sovctl input accept"),
     ):
         yield Kind(f"{node}/firewall/{name}", node, command, f"{node}/perimeter/firewall", key, subject="firewall")

@@ -91,6 +91,7 @@ class FailingSite(LabSite):
                 stdout=log,
                 stderr=log,
                 env=os.environ | {MARK: mark},
+                preexec_fn=_default_signals,
                 start_new_session=True,
             )
         return Command(process, mark, Path(name), before)
@@ -181,6 +182,12 @@ class FailingSite(LabSite):
         """Verify ledger, journals and evidence, and return the findings."""
         document = json.loads(self.sovctl("audit", "verify", str(self.state), "--json", accept=(0, 1)))
         return [f"audit verify: {each}" for each in document["findings"][:3]]
+
+
+def _default_signals() -> None:
+    """Let Ctrl-C and SIGHUP end the command, also if this bench runs in the background, where a shell ignores them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def processes(mark: str) -> list[str]:

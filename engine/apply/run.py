@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
+from sovctl.compliance.ledger.errors import LedgerUnwritable
 from sovctl.support.errors import PlanStale
 
 from ..facts.running import BOOT_ID
@@ -96,15 +97,12 @@ def apply(
         members.register(
             site.state.root, members.load(site.state.root, site.state.applied), site.spec, plan.facts_sha256
         )
-        run_waves(
-            site,
-            plan,
-            current,
-            facts,
-            Run(run_id, lock, locks, resume=resume, allow_downtime=allow_downtime),
-            gate=gate,
-            report=report,
-        )
+        run = Run(run_id, lock, locks, resume=resume, allow_downtime=allow_downtime)
+        try:
+            run_waves(site, plan, current, facts, run, gate=gate, report=report)
+        except LedgerUnwritable as error:
+            hint = "the apply stopped; free space on that disk, then: sovctl apply --resume"
+            raise LedgerUnwritable(error.message, where=error.where, hint=hint) from None
         context = site.context()
         if plan.scope == EVERYTHING and not plan.unknown:
             record = Applied(
