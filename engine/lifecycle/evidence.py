@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from sovctl.compliance.evidence.record import Evidence
 from sovctl.compliance.verdict import Verdict
 
-HARDWARE = ("gpu.", "nvlink.", "ib.")
+HARDWARE = ("gpu.", "nvlink.", "ib.", "pcie.", "xid.", "memory.no-", "disk.smart-")
 """Prefixes of checks whose failure makes a node sick. Failed checks of settings are repaired by plan and apply."""
 
 
