@@ -15,7 +15,7 @@ _VERSION = re.compile(r"^[A-Z]?\d+\.\d+")
 class Inforom(SettingsCheck):
     id, version, method = "gpu.inforom", 1, Method.TEST
     title = "the InfoROM of every GPU is readable"
-    controls = ("si-7", "cm-8")
+    controls = ("cm-8", "si-7")
     severity = Severity.MEDIUM
     remedy = "run `nvidia-smi --query-gpu=inforom.img --format=csv`; replace a GPU whose InfoROM is corrupt"
 
