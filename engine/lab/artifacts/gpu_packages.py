@@ -83,6 +83,19 @@ _BEFORE_REMOVAL = """\
 set -e
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then {steps}; fi
 """
+_DIVERT = "dpkg-divert --quiet --package {name} --rename --divert /{home}/real/{program} --{action} /{path}"
+_BEFORE_INSTALL = """\
+#!/bin/sh
+set -e
+mkdir -p /{home}/real
+{steps}
+"""
+_AFTER_REMOVAL = """\
+#!/bin/sh
+set -e
+[ "$1" = remove ] || exit 0
+{steps}
+"""
 _RESTART = """\
 if systemctl -q is-active {unit} || systemctl -q is-enabled {unit} 2>/dev/null; then
   systemctl restart {unit} || true
@@ -110,6 +123,8 @@ class StandIn:
     """Text by path."""
     links: dict[str, str] = field(default_factory=dict)
     """Target by path."""
+    diverted: tuple[str, ...] = ()
+    """Paths of `programs` that replace programs of other packages; these are kept in `HOME`/real."""
     after_install: str = ""
     before_removal: str = ""
 
@@ -168,14 +183,16 @@ def _driver_family(upstream: str) -> list[StandIn]:
             version,
             "NVIDIA open kernel modules",
             modules=("driver.py", "kernel.py", "modprobe.py"),
-            # This folder precedes that of the real modprobe in the search path of root.
             programs={
                 f"{HOME}/load-driver": ("driver", "main", ""),
+                # This folder precedes that of the real modprobe in the search path of root.
                 "usr/local/sbin/modprobe": ("modprobe", "main", "sys.argv[1:]"),
-                "usr/local/sbin/modinfo": ("kernel", "modinfo", "sys.argv[1:]"),
-                "usr/local/sbin/lsmod": ("kernel", "print_modules", ""),
-                "usr/local/sbin/dmesg": ("kernel", "print_messages", ""),
+                "sbin/modinfo": ("kernel", "modinfo", "sys.argv[1:]"),
+                "sbin/lsmod": ("kernel", "print_modules", ""),
+                "bin/dmesg": ("kernel", "print_messages", ""),
             },
+            # The search path of probes has the folders of packages only. The paths are those of kmod and util-linux.
+            diverted=("sbin/modinfo", "sbin/lsmod", "bin/dmesg"),
             files={f"{HOME}/module-version": f"{upstream}\n", f"{UNITS}/{DRIVER_UNIT}": _DRIVER_UNIT_TEXT},
             links={f"{UNITS}/multi-user.target.wants/{DRIVER_UNIT}": f"../{DRIVER_UNIT}"},
             after_install=f"systemctl restart {DRIVER_UNIT}",
@@ -273,11 +290,21 @@ def control(package: StandIn) -> dict[str, tuple[str, int]]:
         "control": ("".join(f"{name}: {value}\n" for name, value in fields.items()), 0o644),
         "md5sums": ("".join(f"{sums[path]}  {path}\n" for path in sorted(sums)), 0o644),  # for dpkg --verify
     }
+    if package.diverted:
+        files["preinst"] = (_BEFORE_INSTALL.format(home=HOME, steps=_diversions(package, "add")), 0o755)
+        files["postrm"] = (_AFTER_REMOVAL.format(steps=_diversions(package, "remove")), 0o755)
     if package.after_install:
         files["postinst"] = (_AFTER_INSTALL.format(steps=package.after_install), 0o755)
     if package.before_removal:
         files["prerm"] = (_BEFORE_REMOVAL.format(steps=package.before_removal), 0o755)
     return files
+
+
+def _diversions(package: StandIn, action: str) -> str:
+    return "\n".join(
+        _DIVERT.format(name=package.name, home=HOME, program=Path(path).name, action=action, path=path)
+        for path in package.diverted
+    )
 
 
 def set_digest() -> str:

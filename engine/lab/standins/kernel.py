@@ -11,7 +11,8 @@ from pathlib import Path
 
 from .board import SIMULATED, Board
 
-REAL_MODINFO = "/usr/sbin/modinfo"
+KMOD = "/usr/bin/kmod"
+"""The real modinfo is a link to this program, which acts by the name it is called with."""
 MODULES = ("nvidia_uvm", "nvidia_modeset", "nvidia", "mlx5_ib", "ib_umad", "ib_uverbs", "ib_core", "mlx5_core")
 _DRIVER = "nvidia"
 
@@ -48,7 +49,7 @@ def print_messages(root: Path = Path("/")) -> int:
 def modinfo(arguments: list[str], root: Path = Path("/")) -> int:
     """Run modinfo: `-F version nvidia` is simulated, other arguments are passed to the real program."""
     if arguments != ["-F", "version", _DRIVER]:
-        os.execv(REAL_MODINFO, [REAL_MODINFO, *arguments])
+        os.execv(KMOD, ["modinfo", *arguments])
     board = Board(root)
     version = board.facts["driver"]["installed_version"] or board.module_version
     if version is None:
