@@ -32,6 +32,9 @@ OTHER_EXITS = {
     ): ExitCode.BAD_INPUT,  # the preset's access key is absent
     ("validate", "sovctl validate site.yaml"): ExitCode.BAD_INPUT,  # the page shows two problems
     ("node", "sovctl plan"): ExitCode.BAD_INPUT,  # as in README
+    ("node", "sovctl node certificate dgx-1"): ExitCode.BAD_INPUT,  # no node is certified
+    ("node", "sovctl node verify-certificate dgx-1.json --key kept/log.vkey"): ExitCode.BAD_INPUT,
+    ("node", "sovctl node packet dgx-1 --out dgx-1-repair.zip"): ExitCode.BAD_INPUT,
     ("node", 'sovctl node forget n2 --reason "destroyed, protocol 4711"'): ExitCode.BAD_INPUT,  # was never a node
 }
 OTHER_EXITS |= {

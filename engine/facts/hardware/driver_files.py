@@ -95,12 +95,15 @@ def parse_modules(text: str) -> frozenset[str]:
     """Return the names in the output of `lsmod`.
 
     Raises:
-        Unreadable: the header `Module Size Used by` is missing.
+        Unreadable: the header `Module Size Used by` is missing, or a line is cut.
     """
     lines = text.splitlines()
     if not lines or lines[0].split()[:2] != ["Module", "Size"]:
         raise Unreadable("`Module Size Used by`", text, where="lsmod")
-    return frozenset(line.split()[0] for line in lines[1:] if line.strip())
+    rows = [line.split() for line in lines[1:] if line.strip()]
+    if cut := next((row for row in rows if len(row) < 3 or not (row[1].isdecimal() and row[2].isdecimal())), None):
+        raise Unreadable("name, size and number of users", " ".join(cut), where="lsmod")
+    return frozenset(row[0] for row in rows)
 
 
 def parse_program_file(text: str) -> ProgramFile:

@@ -132,10 +132,12 @@ def test_a_hardware_fault_is_found_by_its_check(
 NOT_REQUESTED = {
     "disk.encrypted",
     "disk.mounts-as-planned",
+    "driver.module-is-open",  # of Blackwell
     "host.audit-running",
     "host.log-shipping",
     "host.secure-boot",
     "network.dns-only-site-resolvers",
+    "nvlink.imex-ready",  # of GB200 and GB300
 }
 
 

@@ -120,7 +120,7 @@ def test_a_node_may_not_be_called_as_evidence_calls_the_controller(quiet_site: P
 
 
 def test_verify_says_no_with_exit_code_1_and_one_json_document(quiet_site: Path) -> None:
-    done = verify(quiet_site, "--json", "--check", "clock.*")
+    done = verify(quiet_site, "--json", "--check", "clock.sync*")
     assert done.returncode == 1, done.stderr
     document = json.loads(done.stdout)
     assert document["counts"] == {"UNKNOWN": 2}
@@ -254,7 +254,7 @@ def test_the_suite_runs_by_hand_with_pytest(quiet_site: Path) -> None:
         "sovctl.engine.checks.runner.pytest_plugin",
     ]
     done = subprocess.run(
-        [*command, "--sovctl-site", str(quiet_site), "-k", "clock and a1", str(SUITE)],
+        [*command, "--sovctl-site", str(quiet_site), "-k", "synchronized and a1", str(SUITE)],
         capture_output=True,
         text=True,
         timeout=60,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from ....facts.host.permissions import Permissions, parse_permissions, permissions_command
+from ....facts.unreadable import Unreadable
 from ....resources.credential import SECRETS, TLS, credentials_on
 from ....spec import Node
 from ....spec.service_accounts import GATEWAY_UID, SECRETS_GID
@@ -71,6 +73,8 @@ class KeyFolders(Check[Expected]):
         for path, wanted in expected.files.items():
             findings += _file(path, files.get(path), wanted)
         host_keys = {path: each for path, each in files.items() if path not in expected.files and each is not None}
+        if other := next((path for path in host_keys if not fnmatchcase(path, _HOST_KEYS)), None):
+            raise Unreadable(f"a path {_HOST_KEYS}", other, where="stat")
         if not host_keys:
             findings.append(unknown("a host key of sshd", "none"))
         for path, got in host_keys.items():

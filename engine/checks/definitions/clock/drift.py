@@ -12,6 +12,8 @@ from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 
+_LEAP = frozenset({"Normal", "Insert second", "Delete second", "Not synchronised"})
+"""States of the leap second in chronyc(1)."""
 _FIELDS = 14  # of `chronyc -c tracking`
 _FREQUENCY = 7  # its eighth field, ppm; the sign is omitted in the judgement (chronyc(1))
 _TOLERANCE_PPM = 100  # oscillators of servers are within 50 ppm (guess, 2026-11-28)
@@ -46,7 +48,7 @@ class ClockDrift(Check[Expected]):
             ppm = abs(float(fields[_FREQUENCY]))
         except (ValueError, IndexError):
             raise Unreadable("the frequency in the eighth field", text, where="chronyc -c tracking") from None
-        if len(fields) != _FIELDS or ppm != ppm:
+        if len(fields) != _FIELDS or ppm != ppm or fields[-1] not in _LEAP:
             raise Unreadable(f"{_FIELDS} fields", text, where="chronyc -c tracking")
         if ppm >= _LIMIT_PPM:
             return failed(f"a correction under {_LIMIT_PPM} ppm", f"{ppm:.1f} ppm")

@@ -52,6 +52,8 @@ class AllOnline(Check[Expected]):
             raise Unreadable("a state of SMT", smt, where="smt/control")
         is_half = smt in ("off", "forceoff") and online < present and 2 * len(online) == len(present)
         findings = []
+        if added := sorted(online - present):
+            findings.append(unknown("online CPUs among those present", f"also {', '.join(map(str, added[:8]))}"))
         if not is_half and (offline := sorted(present - online)):
             shown = ", ".join(map(str, offline[:8]))
             findings.append(failed(f"{len(present)} CPUs online", f"{len(online)}; offline: {shown}"))

@@ -49,6 +49,8 @@ class Governor(OwnKernelCheck[Expected]):
         *rows, count = [line.split() for line in sections.text("governors").strip().splitlines()] or [[]]
         if len(count) != 1 or not count[0].isdecimal() or any(len(row) != 2 or not row[0].isdecimal() for row in rows):
             raise Unreadable("CPUs by governor, then their number", sections.text("governors"), where="cpufreq")
+        if not rows and count[0] == "0":
+            raise Unreadable("at least one CPU", "0", where="cpufreq")
         if not rows:
             return not_applicable("frequency control of the CPUs", f"none of {count[0]} CPUs with it")
         findings = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -12,6 +13,9 @@ from ...model.check import Expectation, Judgement, Method, Severity, failed, not
 from ...model.check_context import CheckContext
 from ...model.probe_sections import ProbeSections
 from ...probes.own_kernel import OwnKernelCheck
+
+_END = re.compile(r"^unused devices: (?:<none>|\w[\w ]*)\s*$", re.MULTILINE)
+"""Last line of /proc/mdstat."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +48,7 @@ class RaidClean(OwnKernelCheck[Expected]):
         arrays = {} if is_absent else parse_mdstat(text)
         if len(arrays) != int(count):
             return unknown(f"{count} arrays as in sysfs", str(len(arrays)))
-        if not arrays and not is_absent and "unused devices:" not in text:
+        if not is_absent and not _END.search(text):
             raise Unreadable("a line `unused devices`", text, where="/proc/mdstat")
         if not arrays:
             return not_applicable("a software RAID", "none")

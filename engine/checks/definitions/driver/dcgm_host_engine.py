@@ -10,7 +10,7 @@ from ...model.probe_sections import parse_sections
 from ._driver_check import DriverCheck, Expected
 
 _FOUND = re.compile(r"^(\d+) GPUs? found", re.MULTILINE)
-_UUID = re.compile(r"Device UUID: (\S+)")
+_UUID = re.compile(r"Device UUID: (GPU-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
 _NO_ENGINE = "Unable to connect to host engine"
 
 

@@ -53,6 +53,8 @@ class NameSet(Check[Expected]):
         if not _HOST.fullmatch(name):
             raise Unreadable("a host name", name, where="uname -n")
         findings = []
+        if name.partition(".")[0].lower() != expected.name.partition(".")[0].lower():
+            findings.append(failed(f"the host name {expected.name}", name))
         if name.lower() in _DEFAULTS:
             findings.append(failed("a host name of its own", name))
         addresses, names = sections.text("forward").split(), sections.text("backward").split()

@@ -43,7 +43,7 @@ class SecureBoot(OwnKernelCheck[Expected]):
         words = sections.text("state").split()
         if words in (["none"], ["bios"]):
             return failed("Secure Boot on", "no such variable" if words == ["none"] else "a start without UEFI")
-        if len(words) != 5 or words[4] not in ("0", "1"):
+        if len(words) != 5 or not all(word.isdecimal() for word in words) or words[4] not in ("0", "1"):
             raise Unreadable("five bytes", " ".join(words), where="SecureBoot")
         findings = [] if words[4] == "1" else [failed("Secure Boot on", "off")]
         return worst(findings, otherwise="expected Secure Boot on, got on")

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from sovctl.compliance.verdict import Verdict
@@ -23,6 +24,7 @@ from ...probes.commands import INFINIBAND_ADAPTERS, INFINIBAND_TREE, PCI_DEVICES
 from ._ports import Expected, compute_ports, expected_ports, read_adapters
 
 _MELLANOX = "0x15b3"
+_DEVICE = re.compile(r"(?:0x[0-9a-f]+\s*){3}")
 
 
 class PortsActive(Check[Expected]):
@@ -100,6 +102,6 @@ def _port_findings(name: str, port: Port, rate: float | None) -> Iterator[Judgem
 
 def _devices(text: str) -> list[str]:
     lines = [line for line in text.splitlines() if line.strip()]
-    if not lines:
+    if not lines or not all(_DEVICE.fullmatch(line) for line in lines):
         raise Unreadable("PCI devices", text, where="/sys/bus/pci/devices")
     return lines

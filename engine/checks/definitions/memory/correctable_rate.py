@@ -24,8 +24,9 @@ class CorrectableRate(MemoryErrorsCheck):
         controllers = parse_memory_errors(sections.text("errors"))
         words = sections.text("uptime").split()
         try:
-            days = max(float(words[0]), _GRACE_S) / 86400
-        except (ValueError, IndexError):
+            uptime_s, _idle_s = map(float, words)
+            days = max(uptime_s, _GRACE_S) / 86400
+        except ValueError:
             raise Unreadable("seconds since the start", " ".join(words), where="/proc/uptime") from None
         findings = [
             warned(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....facts.unreadable import Unreadable
-from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
+from ...model.check import Check, Expectation, Judgement, Level, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
@@ -37,6 +37,7 @@ class EmptyAfterApply(Check[Expected]):
     title = "a new plan of the site has no changes"
     controls = ("cm-2", "cm-3", "cm-6")
     severity = Severity.HIGH
+    level = Level.FULL
     remedy = "run `sovctl plan`, review the changes, and run `sovctl apply`"
 
     def expect_controller(self, site: CheckContext) -> Iterator[Expected]:

@@ -14,7 +14,7 @@ from ....facts.survey import Thing, parse_survey
 from ....plan.build import queries_on
 from ....plan.unmanaged import QUERIES, commands
 from ....spec import Node, UnmanagedRule
-from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, warned, worst
+from ...model.check import Check, Expectation, Judgement, Level, Method, Severity, failed, warned, worst
 from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
@@ -40,6 +40,7 @@ class NothingUnmanaged(Check[Expected]):
     title = "a node has only files, programs, units, accounts and listeners of packages or sovctl"
     controls = ("cm-11", "cm-3", "cm-7", "si-7")
     severity = Severity.MEDIUM
+    level = Level.FULL
     remedy = "remove what is named, or permit it under `host.unmanaged` in site.yaml"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....facts.trees import parse_trees
+from ....facts.unreadable import Unreadable
 from ....resources.resource import CREATED_BY_APPLY
 from ....resources.software.environment import MANIFEST, ROOT, wanted_on
 from ....resources.software.tree import command, tree_id
@@ -58,7 +59,11 @@ class EnvironmentFiles(Check[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if the manifest is the recorded one, and the folder is exactly as it lists."""
-        [tree] = parse_trees(parse_sections(output).text("files")).values()
+        text = parse_sections(output).text("files")
+        trees = list(parse_trees(text).values())
+        if len(trees) != 1:
+            raise Unreadable("one environment", text, where="trees_probe")
+        tree = trees[0]
         if expected.manifest_sha256 == CREATED_BY_APPLY:
             return unknown("a manifest that apply recorded", "none; run sovctl plan and sovctl apply")
         findings = [failed("the recorded file", line) for line in tree.changed]

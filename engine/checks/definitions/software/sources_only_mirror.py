@@ -25,6 +25,8 @@ _INSECURE_SETTINGS = (
     "Acquire::AllowDowngradeToInsecureRepositories",
     "APT::Get::AllowUnauthenticated",
 )
+_ALWAYS_PRINTED = 2
+"""apt prints the first settings always (apt.conf(5), measured with apt 2.6)."""
 _NO_DGX_OS = "absent"
 
 
@@ -62,8 +64,9 @@ class SourcesOnlyMirror(Check[Expected]):
         """Pass if targets and files name only the mirror, its signature is valid, and no setting skips signatures."""
         sections = parse_sections(output)
         targets, entries = parse_index_targets(sections.text("targets")), parse_source_files(sections.text("files"))
-        if not (release := sections.text("dgx_release").strip()):
-            raise Unreadable("a release of DGX OS, or none", "", where=DGX_RELEASE)
+        release = sections.text("dgx_release").strip()
+        if release != _NO_DGX_OS and "DGX_" not in release:
+            raise Unreadable("a release of DGX OS, or none", release, where=DGX_RELEASE)
         keeps_others = expected.may_keep_others and release != _NO_DGX_OS
         is_mirror = any(_without_slash(target.repo_uri) == expected.apt_url for target in targets)
         findings = [] if is_mirror and entries else [failed(f"{expected.apt_url} as a source", "no source")]
@@ -88,10 +91,11 @@ class SourcesOnlyMirror(Check[Expected]):
 
 
 def _setting_findings(text: str) -> Iterator[Judgement]:
-    """Yield a finding for each setting that is on. apt always prints the first two, so empty text is unreadable."""
+    """Yield a finding for each setting that is on. Text without the first ones is unreadable."""
     values = dict(line.partition(" ")[::2] for line in text.splitlines() if line.strip())
-    if not values:
-        raise Unreadable("apt's settings", text, where="apt-config dump")
+    known = {name.lower() for name in values}
+    if missing := [name for name in _INSECURE_SETTINGS[:_ALWAYS_PRINTED] if name.lower() not in known]:
+        raise Unreadable(f"apt's setting {missing[0]}", text, where="apt-config dump")
     for name, value in values.items():
         if value.strip('"').lower() not in ("", "0", "false", "no"):
             yield failed(f"{name} off", value)

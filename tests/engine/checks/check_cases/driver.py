@@ -19,7 +19,8 @@ OPEN = f"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  {VERSION}  Rel
 TOOLS = f"NVIDIA-SMI version  : {VERSION}\nNVML version        : 580.126\nDRIVER version      : {VERSION}\n"
 CDI = "".join(f"nvidia.com/gpu={index}\n" for index in range(8)) + "nvidia.com/gpu=all\n"
 DISCOVERY = "8 GPUs found.\n" + "".join(
-    f"| {index}      | Name: H100 |\n|        | Device UUID: GPU-0000000{index} |\n" for index in range(8)
+    f"| {index}      | Name: H100 |\n|        | Device UUID: GPU-0000000{index}-0000-0000-0000-000000000000 |\n"
+    for index in range(8)
 )
 DIGEST = "0123456789abcdef0123456789abcdef"
 TOOL = f"path /usr/bin/nvidia-smi\nowner nvidia-driver-cuda\nlisted {DIGEST}\nactual {DIGEST}\n"
