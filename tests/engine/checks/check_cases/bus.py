@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from check_cases.case import FAIL, UNKNOWN, WARN, Bad, Sample
+from check_cases.case import FAIL, NOT_APPLICABLE, UNKNOWN, WARN, Bad, Sample
 from gpu_samples import eight
 
-from sovctl.engine.checks.definitions.bus import _bus_check
+from sovctl.engine.checks.definitions.bus import _bus_check, _path_check
 
 BOARD = _bus_check.Expected(gpu_count=8, has_two_sockets=True)
 ADDRESSES = [f"0000:{16 + index:02x}:00.0" for index in range(8)]
@@ -32,7 +32,55 @@ def pci(*, nodes: tuple[int, ...] = (0, 0, 0, 0, 1, 1, 1, 1), width: int = 16, d
     return "\n".join(lines) + "\n"
 
 
+def tree(*, source_valid: str = "-", bridge: str = "ok", gpu: str = "ok", gpus: int = 8) -> str:
+    """Bridges with one GPU and one adapter each, and a chipset bridge with ACS and a downgraded link; as lspci -vvv."""
+    acs = "ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-"
+    text = (
+        "00:0c.0 PCI bridge: Example Chipset\n\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0\n"
+        f"\t\tLnkSta:\tSpeed 5GT/s (downgraded), Width x1 (ok)\n\t\tACSCtl:\tSrcValid+ TransBlk- {acs}\n\n"
+    )
+    for index in range(gpus):
+        bus, flag, speed, own = 0x10 + 2 * index, "-", "ok", "ok"
+        if index == 3:
+            flag, speed, own = source_valid, bridge, gpu
+        text += (
+            f"{bus:02x}:01.0 PCI bridge: Example Switch\n"
+            f"\tBus: primary={bus:02x}, secondary={bus + 1:02x}, subordinate={bus + 1:02x}, sec-latency=0\n"
+            f"\t\tLnkSta:\tSpeed 32GT/s ({speed}), Width x16 (ok)\n\t\tACSCtl:\tSrcValid{flag} TransBlk- {acs}\n\n"
+            f"{bus + 1:02x}:00.0 3D controller: NVIDIA Corporation GH100\n"
+            f"\t\tLnkSta:\tSpeed 32GT/s ({own}), Width x16 (ok)\n\n"
+            f"{bus + 1:02x}:01.0 Infiniband controller: Mellanox Technologies MT2910\n"
+            "\t\tLnkSta:\tSpeed 32GT/s (ok), Width x16 (ok)\n\n"
+        )
+    return text
+
+
+PATHS = _path_check.Expected(gpu_count=8)
+METAL = {"container": "none\n"}
+
 SAMPLES = {
+    "bus.acs-off-on-path": Sample(
+        PATHS,
+        {**METAL, "devices": tree()},
+        {
+            "redirects": Bad({"devices": tree(source_valid="+")}, FAIL, "bridge 16:01.0 above 17:00.0"),
+            "seven-gpus": Bad({"devices": tree(gpus=7)}, FAIL, "8 GPUs on the PCI bus, got 7"),
+            "not-root": Bad({"devices": "00:0c.0 3D controller: NVIDIA Corporation GH100\n"}, UNKNOWN, "as root"),
+            "container": Bad({"container": "systemd-nspawn\n"}, NOT_APPLICABLE, "container"),
+        },
+        ("1f:00.0 3D",),
+    ),
+    "bus.full-speed-on-path": Sample(
+        PATHS,
+        {**METAL, "devices": tree()},
+        {
+            "bridge": Bad({"devices": tree(bridge="downgraded")}, FAIL, "bridge 16:01.0 above 17:00.0, got downgraded"),
+            "gpu": Bad({"devices": tree(gpu="downgraded")}, WARN, "17:00.0, got downgraded"),
+            "seven-gpus": Bad({"devices": tree(gpus=7)}, FAIL, "8 GPUs on the PCI bus, got 7"),
+            "container": Bad({"container": "systemd-nspawn\n"}, NOT_APPLICABLE, "container"),
+        },
+        ("1f:00.0 3D",),
+    ),
     "bus.views-agree": Sample(
         BOARD,
         {"gpus": eight(), "proc": proc(), "pci": pci()},
