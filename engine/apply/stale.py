@@ -65,6 +65,10 @@ def check_bindings(site: Site, context: Context, plan: Plan, *, resume: bool, no
         raise InputError("no incomplete apply of this plan", where=where, hint="sovctl apply")
 
 
+DOWN_UNTIL_REBOOT = frozenset({"service", "gpu_modes"})
+"""Resource types that differ until a planned reboot loads the new module of the driver."""
+
+
 def check_same(plan: Plan, current: list[Change], *, resume: bool) -> None:
     """Check that the current changes equal the planned ones, or with `resume` are part of them.
 
@@ -73,7 +77,15 @@ def check_same(plan: Plan, current: list[Change], *, resume: bool) -> None:
     """
     planned = {change.id: change for change in plan.changes}
     now = {change.id: change for change in current}
-    wrong = [f"{id_} (new)" for id_ in now if id_ not in planned]
+    # Between the packages of a driver and the planned reboot, the loaded module stops the daemons of the new version.
+    waiting = (
+        {change.node for change in current if change.kind == "reboot" and change.id in planned} if resume else set()
+    )
+    wrong = [
+        f"{id_} (new)"
+        for id_, change in now.items()
+        if id_ not in planned and not (change.node in waiting and change.kind in DOWN_UNTIL_REBOOT)
+    ]
     if not resume:
         wrong += [f"{id_} (gone)" for id_ in planned if id_ not in now]
         wrong += [id_ for id_, change in now.items() if id_ in planned and change != planned[id_]]

@@ -165,3 +165,18 @@ def test_unmanaged_things_stop_an_apply_only_if_site_yaml_refuses_them() -> None
         check_unmanaged(refusing, THINGS)
     assert error.value.where == "site.yaml: unmanaged"
     assert "no node was changed" in str(error.value.hint)
+
+
+def test_daemons_that_wait_for_the_planned_reboot_do_not_stop_a_resumption() -> None:
+    """Killed between the packages of a driver and its reboot: the daemons do not fit the loaded module."""
+    reboot = Change("n1", "reboot", "node", Verb.UPDATE, {"boot": "a"}, {"boot": "b"}, "why", Risk.NONE, 0.1)
+    failed = Change("n1", "service", "x", Verb.UPDATE, {"active": "failed"}, {"active": "active"}, "w", Risk.NONE, 0.1)
+    check_same(plan(reboot), [reboot, failed], resume=True)
+    for current, resume in (([reboot, failed], False), ([failed], True), ([reboot, change("x", {}, {"y": 1})], True)):
+        with pytest.raises(PlanStale):
+            check_same(plan(reboot), current, resume=resume)
+    elsewhere = Change(
+        "n2", "service", "x", Verb.UPDATE, {"active": "failed"}, {"active": "active"}, "w", Risk.NONE, 0.1
+    )
+    with pytest.raises(PlanStale):
+        check_same(plan(reboot), [reboot, elsewhere], resume=True)
