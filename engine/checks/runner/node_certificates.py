@@ -80,7 +80,10 @@ class Issuer:
             path = self.root / certificate_store.FOLDER / f"{node}.json"
             if not path.exists():
                 continue
-            certified = inventory_of(certificate_store.read(path)["certificate"])
+            try:
+                certified = inventory_of(certificate_store.read(path)["certificate"])
+            except InputError:
+                continue  # a damaged certificate is not valid: `problems_of` names the cause
             if changes := list(changed_parts(certified, present)):
                 certificate_store.void(self.root, node, time=now, run=run, changes=changes)
                 found[node] = changes

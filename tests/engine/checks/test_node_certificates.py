@@ -66,6 +66,13 @@ def test_a_replaced_part_voids_the_certificate(tmp_path: Path) -> None:
     assert certificate_store.void_reasons(tmp_path, "n1")
 
 
+def test_a_damaged_certificate_does_not_end_a_verification(tmp_path: Path) -> None:
+    issued = issuer(tmp_path)
+    (path,) = issued.store(issued.prepare(["n1"], RUN, run_of(tmp_path)))
+    path.write_text("{")
+    assert issued.void_changed("r2", run_of(tmp_path, "20261128T111500Z-0002")) == {}
+
+
 def test_a_packet_has_no_original_value_and_a_valid_copy(tmp_path: Path) -> None:
     issued, out = issuer(tmp_path), tmp_path / "n1.zip"
     stored = run_of(tmp_path)
