@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -20,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 START_TIMEOUT_S = 30.0
+START_ATTEMPTS = 5
+PORTS = range(20000, 32768)  # below the ports that Linux gives to clients, ip-sysctl
 _CONFIG = """\
 HostKey {folder}/host_key
 AuthorizedKeysFile {folder}/authorized_keys
@@ -76,43 +79,51 @@ def ssh_servers(folder: Path, addresses: Sequence[str]) -> Iterator[Servers]:
     shutil.copy(folder / "key.pub", folder / "authorized_keys")
     (folder / "sshd_config").write_text(_CONFIG.format(folder=folder))
     Path("/run/sshd").mkdir(exist_ok=True)  # privilege separation, sshd(8)
-    port = _free_port()
     host_key = " ".join((folder / "host_key.pub").read_text().split()[:2])
+    port, processes = _start(folder, addresses)
     known = "".join(f"[{address}]:{port} {host_key}\n" for address in addresses)
     (folder / "known_hosts").write_text(known)
-    program = shutil.which("sshd") or "/usr/sbin/sshd"
-    processes = []
     try:
-        for address in addresses:
-            command = [program, "-D", "-e", "-f", str(folder / "sshd_config"), "-p", str(port)]
-            command += ["-o", f"ListenAddress={address}"]
-            processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
-        for address in addresses:
-            _wait_for(address, port)
         yield Servers(
             tuple(addresses), port, folder / "key", folder / "known_hosts", tuple(each.pid for each in processes)
         )
     finally:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.wait()
+        _end(processes)
 
 
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-def _wait_for(address: str, port: int) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while True:
+def _start(folder: Path, addresses: Sequence[str]) -> tuple[int, list[subprocess.Popen[bytes]]]:
+    """Return the port and one server per address that answers at it; a port that somebody else took is left."""
+    program = shutil.which("sshd") or "/usr/sbin/sshd"
+    for _ in range(START_ATTEMPTS):
+        port = random.choice(PORTS)
+        command = [program, "-D", "-e", "-f", str(folder / "sshd_config"), "-p", str(port)]
+        processes = []
         try:
-            with socket.create_connection((address, port), timeout=1) as opened:
-                opened.recv(4)
-                return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
+            for address in addresses:
+                with (folder / "sshd.log").open("ab") as log:
+                    processes.append(subprocess.Popen([*command, "-o", f"ListenAddress={address}"], stderr=log))
+            if all(_answers(address, port, process) for address, process in zip(addresses, processes, strict=True)):
+                return port, processes
+        except BaseException:
+            _end(processes)
+            raise
+        _end(processes)
+    raise RuntimeError(f"no ssh server started: {(folder / 'sshd.log').read_text()}")
+
+
+def _end(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.wait()
+
+
+def _answers(address: str, port: int, server: subprocess.Popen[bytes]) -> bool:
+    """Return whether the server sends its greeting in time; one that ended does not."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline and server.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection((address, port), timeout=1) as opened:
+            if opened.recv(4) and server.poll() is None:
+                return True
+        time.sleep(0.02)
+    return False
