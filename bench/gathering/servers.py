@@ -92,7 +92,7 @@ def ssh_servers(folder: Path, addresses: Sequence[str]) -> Iterator[Servers]:
 
 
 def _start(folder: Path, addresses: Sequence[str]) -> tuple[int, list[subprocess.Popen[bytes]]]:
-    """Return the port and one server per address that answers at it; a port that somebody else took is left."""
+    """Return the port and one server per address that answers at it; a port that another process uses is skipped."""
     program = shutil.which("sshd") or "/usr/sbin/sshd"
     for _ in range(START_ATTEMPTS):
         port = random.choice(PORTS)
