@@ -51,6 +51,7 @@ IBQUERYERRORS = """\
 Errors for 0x200000000000001 "leaf1"
    GUID 0x200000000000001 port ALL: [SymbolErrorCounter == 120] [LinkDownedCounter == 3]
    GUID 0x200000000000001 port 2: [SymbolErrorCounter == 120] [LinkDownedCounter == 3]
+       Link info:      2   2[  ] ==( 4X 53.125 Gbps Active/  LinkUp)==> 0x0200000000000020 4 1[  ] "n2 mlx5_0" ( )
 
 ## Summary: 3 nodes checked, 1 bad nodes found
 ##          6 ports checked, 1 ports have errors beyond threshold

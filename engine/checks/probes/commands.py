@@ -13,6 +13,7 @@ SCRIPTS = package_folder("engine/checks/probes/scripts")
 GATEWAY_PYTHON = f"{ROOT}/{GATEWAY}/bin/python"
 GPU_REPORT = "nvidia-smi -q -x"
 FABRIC_SWEEP = "timeout 50 ibnetdiscover"
+FABRIC_ERRORS = "timeout 50 ibqueryerrors --report-port --threshold-file /dev/null"
 INFINIBAND_ADAPTERS = "ls -1 /sys/class/infiniband 2>/dev/null | wc -l"
 _ADAPTER_FILES = "fw_ver board_id hca_type node_desc ports/*/state ports/*/phys_state ports/*/rate ports/*/link_layer"
 _PORT_FILES = "sm_lid counters/symbol_error counters/link_downed counters/link_error_recovery"

@@ -1,7 +1,8 @@
 """Parsers of error counters: `ibqueryerrors` of a whole fabric, and `perfquery` of ports.
 
 `ibqueryerrors` lists only counters that are not zero. Its summary gives the number of checked nodes and ports, which
-distinguishes a fabric without errors from a query that reached no node.
+distinguishes a fabric without errors from a query that reached no node. It also lists the thresholds and suppressed
+counters, which hide errors: a file on the node can set them (measured on ibsim 0.10, 2026-11-28).
 
 Sources: infiniband-diags 44, ibqueryerrors(8), perfquery(8); their output on ibsim 0.10 (2026-11-28); capture of
 perfquery (treydock/infiniband_exporter, read 2026-11-20).
@@ -11,13 +12,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..unreadable import Unreadable
 
 _NODE = re.compile(r'^Errors for (?:0x[0-9a-f]+ )?"(?P<name>.*)"$')
 _PORT = re.compile(r"^ +GUID 0x(?P<guid>[0-9a-f]{1,16}) port (?P<port>\d+|ALL): (?P<counters>\[.*\])$")
 _COUNTER = re.compile(r"\[(\w+) == (\d+)[^\]]*\]")
+_PARTNER = re.compile(
+    r"^ +Link info: +\d+ +\d+\[.*?\] ==\(.*\)==> +(?:0x[0-9a-f]+ +\d+ +(?P<port>\d+))?\[.*?\] "
+    r"\"(?P<name>.*)\" \([^()]*\)$"
+)
+_HIDDEN = re.compile(r"^## (?P<option>Thresholds|Suppressed):(?P<words>.*)$")
 _SUMMARY = re.compile(r"^## Summary: (?P<nodes>\d+) nodes checked, (?P<bad>\d+) bad nodes found$")
 _PORTS = re.compile(r"^## +(?P<ports>\d+) ports checked, (?P<bad>\d+) ports have errors beyond threshold$")
 _FAILURES = re.compile(r"^## +(?P<failures>\d+) PMA query failures$")
@@ -31,12 +37,20 @@ class PortErrors:
 
     Args:
         guid: of the port of an adapter, of the node of a switch; 16 hex digits.
+        partner: `leaf4 port 2`, the other end of the link; None without a link, or without `--report-port`.
     """
 
     device: str
     guid: str
     port: int
     counters: Mapping[str, int]
+    partner: str | None = None
+
+    @property
+    def link(self) -> str:
+        """Both ends of the link; only the port if the other end is unknown."""
+        own = f"{self.device} port {self.port}"
+        return f"{own} - {self.partner}" if self.partner else own
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +59,14 @@ class FabricErrors:
 
     Args:
         failures: ports that did not return their counters.
+        hidden: thresholds and suppressed counters, as printed; empty if the tool lists every error.
     """
 
     nodes: int
     ports: int
     failures: int
     errors: tuple[PortErrors, ...]
+    hidden: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +87,16 @@ def parse_ibqueryerrors(text: str) -> FabricErrors:
     found: list[PortErrors] = []
     totals: dict[str, int] = {}
     device: str | None = None
+    hidden: dict[str, str] = {}
     for line in text.splitlines():
-        if not line.strip() or re.match(r"^## (?:Thresholds|Suppressed):", line):
+        if not line.strip():
             continue
-        if match := _NODE.match(line):
+        if match := _HIDDEN.match(line):
+            hidden[match["option"]] = match["words"].strip()
+        elif match := _NODE.match(line):
             device = match["name"]
+        elif (match := _PARTNER.match(line)) and found:
+            found[-1] = replace(found[-1], partner=f"{match['name']} port {match['port']}" if match["port"] else None)
         elif (match := _PORT.match(line)) and device is not None:
             if match["port"] != "ALL":
                 counters = {name: int(value) for name, value in _COUNTER.findall(match["counters"])}
@@ -90,11 +111,17 @@ def parse_ibqueryerrors(text: str) -> FabricErrors:
             totals |= {"failures": int(match["failures"])}
         else:
             raise Unreadable("a line of ibqueryerrors", line, where="ibqueryerrors")
-    if "nodes" not in totals or "ports" not in totals:
+    if "nodes" not in totals or "ports" not in totals or len(hidden) != 2:
         raise Unreadable("the summary of ibqueryerrors", text, where="ibqueryerrors")
     if totals["bad"] != len(found):
         raise Unreadable(f"{totals['bad']} ports with errors", f"{len(found)} lines", where="ibqueryerrors")
-    return FabricErrors(totals["nodes"], totals["ports"], totals.get("failures", 0), tuple(found))
+    return FabricErrors(
+        totals["nodes"],
+        totals["ports"],
+        totals.get("failures", 0),
+        tuple(found),
+        " ".join(filter(None, hidden.values())),
+    )
 
 
 def parse_perfquery(text: str) -> tuple[PortCounters, ...]:

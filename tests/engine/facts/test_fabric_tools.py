@@ -94,12 +94,23 @@ def test_iblinkinfo_returns_active_and_down_ports() -> None:
 
 
 def test_ibqueryerrors_tells_no_errors_from_no_query() -> None:
-    assert parse_ibqueryerrors(IBQUERYERRORS).errors[0].counters == {"SymbolErrorCounter": 120, "LinkDownedCounter": 3}
+    (port,) = parse_ibqueryerrors(IBQUERYERRORS).errors
+    assert port.counters == {"SymbolErrorCounter": 120, "LinkDownedCounter": 3}
+    assert port.link == "leaf1 port 2 - n2 mlx5_0 port 1"
     clean = "## Summary: 3 nodes checked, 0 bad nodes found\n"
     clean += "##          6 ports checked, 0 ports have errors beyond threshold\n"
+    clean += "## Thresholds:\n## Suppressed: \n"
     assert parse_ibqueryerrors(clean).ports == 6
     with pytest.raises(Unreadable, match="1 ports with errors"):
         parse_ibqueryerrors(clean.replace("0 ports have", "1 ports have"))
+
+
+def test_ibqueryerrors_returns_what_hides_errors() -> None:
+    text = IBQUERYERRORS.replace("Thresholds:", "Thresholds: [LinkDownedCounter = 10]")
+    assert (parse_ibqueryerrors(IBQUERYERRORS).hidden, parse_ibqueryerrors(text).hidden) == (
+        "",
+        "[LinkDownedCounter = 10]",
+    )
 
 
 def test_perfquery_requires_all_counters() -> None:
@@ -139,7 +150,7 @@ def test_other_text_is_refused(name: str, text: str) -> None:
 def test_a_cut_text_is_refused_at_every_line(name: str) -> None:
     parse, text = PARSERS[name]
     lines = text.rstrip("\n").splitlines(keepends=True)
-    for end in range(len(lines) - (2 if name == "ibqueryerrors" else 0)):  # the last two lines hold options
+    for end in range(len(lines)):
         with pytest.raises(Unreadable):
             parse("".join(lines[:end]))
 

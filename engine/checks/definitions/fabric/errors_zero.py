@@ -3,6 +3,8 @@
 `LinkDownedCounter`, `LocalLinkIntegrityErrors` and `ExcessiveBufferOverrunErrors` are FAIL for any count (NVIDIA/
 NVSentinel docs/nic-health-monitor.md, read 2026-11-20). The others are WARN, because their meaning depends on the time
 since the last clear, which the tool does not print. Counters of congestion, such as `PortXmitWait`, are ignored.
+
+The threshold file of the node is replaced by an empty one, because thresholds hide errors.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from ...model.check import Check, Judgement, Method, Severity, failed, unknown, 
 from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
+from ...probes.commands import FABRIC_ERRORS
 from ._fabric_check import Expected
 
 FATAL = frozenset({"LinkDownedCounter", "LocalLinkIntegrityErrors", "ExcessiveBufferOverrunErrors"})
@@ -30,7 +33,7 @@ class ErrorsZero(Check[Expected]):
     title = "no port of the fabric has counted link errors"
     controls = ("si-13", "si-4")
     severity = Severity.MEDIUM
-    remedy = "replace the cable of the port, clear its counters with `perfquery -R`, and measure again"
+    remedy = "clean or replace the cable between both ends, clear their counters with `perfquery -R`, and measure again"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this once, on the node that can query the fabric."""
@@ -40,7 +43,7 @@ class ErrorsZero(Check[Expected]):
 
     def probe(self, expected: Expected) -> Probe:
         """Query the error counters of all ports."""
-        return Probe.of(errors="timeout 50 ibqueryerrors")
+        return Probe.of(errors=FABRIC_ERRORS)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail for counters of `FATAL`, warn for others. A port that returned no counters is UNKNOWN."""
@@ -53,11 +56,13 @@ class ErrorsZero(Check[Expected]):
         findings = []
         if found.ports == 0:
             findings.append(unknown("checked ports", "none"))
+        if found.hidden:
+            findings.append(unknown("no thresholds and no suppressed counters", found.hidden))
         if found.failures:
             findings.append(unknown("counters of all ports", f"{found.failures} ports without an answer"))
         for port in found.errors:
             for name, value in port.counters.items():
                 if value and name not in IGNORED:
                     verdict = failed if name in FATAL else warned
-                    findings.append(verdict(f"{name} 0 on {port.device} port {port.port}", str(value)))
+                    findings.append(verdict(f"{name} 0 on {port.link}", str(value)))
         return worst(findings, otherwise=f"expected no link errors, got none on {found.ports} ports")

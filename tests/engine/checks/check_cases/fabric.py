@@ -163,12 +163,20 @@ SAMPLES = {
         Expected(),
         {"errors": NO_ERRORS},
         {
-            "link-downed": Bad({"errors": (1, IBQUERYERRORS)}, FAIL, "LinkDownedCounter 0 on leaf1 port 2, got 3"),
+            "link-downed": Bad({"errors": (1, IBQUERYERRORS)}, FAIL, "leaf1 port 2 - n2 mlx5_0 port 1, got 3"),
             "symbol-errors": Bad(
                 {"errors": (1, IBQUERYERRORS.replace(" [LinkDownedCounter == 3]", ""))}, WARN, "SymbolErrorCounter"
             ),
             "no-answer": Bad({"errors": NO_ERRORS + "##          2 PMA query failures\n"}, UNKNOWN, "2 ports"),
             "no-fabric": Bad({"errors": (255, "")}, UNKNOWN, "255"),
+            "thresholds": Bad(
+                {"errors": NO_ERRORS.replace("Thresholds:", "Thresholds: [LinkDownedCounter = 10]")},
+                UNKNOWN,
+                "[LinkDownedCounter = 10]",
+            ),
+            "suppressed": Bad(
+                {"errors": NO_ERRORS.replace("Suppressed:", "Suppressed: LinkDownedCounter")}, UNKNOWN, "no suppressed"
+            ),
         },
         ("## Summary", "ports checked"),
     ),
