@@ -40,6 +40,12 @@ def verify(
     jobs: int | None = typer.Option(
         None, "--jobs", min=1, max=64, help="Number of parallel processes; default: one per core."
     ),
+    allow_downtime: list[str] = typer.Option(
+        [],
+        "--allow-downtime",
+        help="Run active tests also on nodes that serve this pool, or `gateway`: its users notice it, and it lowers "
+        "measured rates. Repeatable.",
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print all verdicts as one JSON document."),
 ) -> int:
     """Run all checks over SSH, read-only, and store the results as evidence.
@@ -61,6 +67,8 @@ def verify(
             checks=check,
             level=_level(level),
             jobs=jobs,
+            allow_downtime=allow_downtime,
+            progress=output.progress,
             report=lambda done, total, target, result: output.progress(
                 f"{done}/{total}  {target.name}  {target.check.id}: {result.verdict}"
             ),

@@ -33,6 +33,7 @@ from .serving.observability import Observability
 from .serving.parallel import Parallel
 from .serving.scheduler import Scheduler, Speculative
 from .types import CatalogId, Country, FilePath, ModelName, Name, Port, Sized, SpecModel, words
+from .verify import Verify
 from .workload import Sizing, WorkloadClass
 
 
@@ -373,6 +374,8 @@ class SiteSpec(SpecModel):
     """Limits of an apply: capacity that keeps serving, tolerated failures, draining."""
     lifecycle: Lifecycle = Lifecycle()
     """Limits of the life cycle of nodes."""
+    verify: Verify = Verify()
+    """Limits of active tests."""
     workload: list[WorkloadClass] = Field(default_factory=list)
     """Workload for which the pools are sized."""
     sizing: Sizing = Sizing()

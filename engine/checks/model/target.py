@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .active_check import ActiveExpectation
 from .check import Check, Expectation
 from .check_context import CONTROLLER
+from .fleet_check import Expected as FleetExpectation
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,12 @@ class CheckTarget:
     def id(self) -> str:
         """Unique within a site; also the id of the pytest test."""
         return f"{self.name}-{self.check.id}"
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Nodes that are measured for the target, and the controller."""
+        compared = self.expectation
+        return compared.nodes if isinstance(compared, ActiveExpectation | FleetExpectation) else (self.node,)
 
     @property
     def is_controller(self) -> bool:

@@ -6,10 +6,13 @@ import shlex
 
 from sovctl.support.package_files import package_folder
 
+from ...facts.node import SIMULATION_MARK
 from ...resources.software.environment import GATEWAY, ROOT
 
 SCRIPTS = package_folder("engine/checks/probes/scripts")
 
+GREETING = f"[ -e {SIMULATION_MARK} ] && echo simulated || echo real"
+"""First command on every node: tests ssh, and reports whether the hardware is simulated."""
 GATEWAY_PYTHON = f"{ROOT}/{GATEWAY}/bin/python"
 GPU_REPORT = "nvidia-smi -q -x"
 FABRIC_SWEEP = "timeout 50 ibnetdiscover"

@@ -1,6 +1,7 @@
 """Measures targets: runs the probe on its node or on the controller, and judges the output.
 
 - No behaviour of a node raises an exception. All targets of an unreachable node are UNKNOWN, after one attempt.
+- An active test runs alone (`active/`), as in `sovctl verify`.
 - The commands of all shared probes of a node run at its first target, each once and at the same time, over one
   connection. Other probes run one by one.
 """
@@ -16,18 +17,17 @@ from testinfra.host import Host
 from sovctl.support.errors import SovctlError
 
 from ...facts.hardware.gpu import SIMULATION_COMMENT
-from ...facts.node import SIMULATION_MARK
 from ...facts.unreadable import excerpt
 from ...spec.types import Secret
 from ..model.check import judge
 from ..model.probe import Probe, ProbeOutput, joined
 from ..model.result import Result, not_measured, result_of, utc_now
 from ..model.target import CheckTarget
+from ..probes.commands import GREETING
 from . import transport
+from .active.jobs import jobs_of
+from .active.measurement import Measurement
 from .together import LIMIT_S, Together
-
-GREETING = f"[ -e {SIMULATION_MARK} ] && echo simulated || echo real"
-"""First command on every node: tests ssh, and reports whether the hardware is simulated."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,23 @@ class Observer:
         targets: all targets that will be measured.
         config: file written by `transport.ssh_config`.
         read_secret: returns the value of a secret reference of site.yaml, for a probe's standard input.
+        active: runs active tests.
     """
 
     targets: Sequence[CheckTarget]
     config: Path
     read_secret: Callable[[Secret], str]
+    active: Measurement
     _hosts: dict[str, Host] = field(default_factory=dict)
     _simulated: dict[str, bool | None] = field(default_factory=dict)
     _lost: dict[str, str] = field(default_factory=dict)
     _together: dict[str, Together] = field(default_factory=dict)
+    _active_results: dict[str, Result] = field(default_factory=dict)
 
     def measure(self, target: CheckTarget) -> Result:
         """Return the result of one target; UNKNOWN if it could not be measured."""
+        if target.check.is_active:
+            return self._measure_active(target)
         probe = target.check.probe(target.expectation)
         host = self._host(target)
         if reason := self._lost.get(target.node):
@@ -78,6 +83,14 @@ class Observer:
             ended=measurement.ended,
             simulated=True if is_marked else self._simulated[target.node],
         )
+
+    def _measure_active(self, target: CheckTarget) -> Result:
+        """Return the result of an active target; the first target of a job runs it."""
+        if target.id not in self._active_results:
+            jobs = jobs_of(each for each in self.targets if each.check.is_active)
+            job = next(job for job in jobs if target in job.targets)
+            self._active_results |= {result.target_id: result for result in self.active.measure(job)}
+        return self._active_results[target.id]
 
     def close(self) -> None:
         """Close the shared connections of reachable nodes."""
@@ -116,7 +129,11 @@ class Observer:
     def _shared_outputs(self, node: str, host: Host) -> Together:
         """Return the outputs of the commands of all shared probes of a node; run them at the first call."""
         if node not in self._together:
-            probes = [each.check.probe(each.expectation) for each in self.targets if each.node == node]
+            probes = [
+                each.check.probe(each.expectation)
+                for each in self.targets
+                if each.node == node and not each.check.is_active
+            ]
             together = self._together[node] = Together([probe for probe in probes if probe.is_shared])
             command = transport.as_root(together.command, LIMIT_S)
             output = self._run(node, host, command, timeout_s=LIMIT_S + transport.GRACE_S, stdin=together.request)

@@ -22,6 +22,7 @@ from ...site.credentials import read_secret
 from ...site.site import Site
 from ..model.check import Level
 from ..model.result import Result
+from .active.build import measurement_of
 from .build_context import build_context
 from .observer import Observer
 from .targets import choose, targets_of
@@ -37,6 +38,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--sovctl-nodes", default="", help="names, separated by commas; default: all")
     group.addoption("--sovctl-checks", default="", help="patterns of check ids, separated by commas; default: all")
     group.addoption("--sovctl-level", default="", help="quick, full or burn-in; default: all without load on a node")
+    group.addoption(
+        "--sovctl-allow-downtime", default="", help="pools, and `gateway`, next to which active tests may run"
+    )
     group.addoption("--sovctl-today", default="", help="YYYY-MM-DD in UTC; default: the current day")
     group.addoption("--sovctl-results", default="", help="file for results, one JSON line each")
 
@@ -95,8 +99,9 @@ class Run:
             data=Path(content).read_bytes() if content else None,
         )
         day = date.fromisoformat(today) if today else datetime.now(UTC).date()
+        context = build_context(site, today=day)
         self.targets = choose(
-            targets_of(build_context(site, today=day)),
+            targets_of(context),
             nodes=filter(None, nodes.split(",")),
             checks=filter(None, checks.split(",")),
             level=Level(level) if level else None,
@@ -107,8 +112,12 @@ class Run:
         folder = Path(self._folder.name)
         (folder / "ssh_config").write_text(ssh_config(site.spec, site.folder, folder))
         where = "site.yaml: gateway.clients[0].api_key"
+        allowed = [name for name in config.getoption("--sovctl-allow-downtime").split(",") if name]
         self.observer = Observer(
-            self.targets, folder / "ssh_config", lambda secret: read_secret(secret, site.folder, where)
+            self.targets,
+            folder / "ssh_config",
+            lambda secret: read_secret(secret, site.folder, where),
+            measurement_of(context.context, folder / "ssh_config", allowed),
         )
 
     @property

@@ -1,9 +1,11 @@
-"""Runs the suite in parallel pytest processes. Every target has a result, UNKNOWN if it was not measured.
+"""Runs the suite in parallel pytest processes, then the active tests. Every target has a result, UNKNOWN if it was not
+measured.
 
     result = run(site, today=..., report=print)
     result.results           # one per target, in the order of the targets, also after an interruption
 
-Each process measures some of the nodes and sends its results through a pipe. It stops if this process ends.
+Each process measures some of the nodes and sends its results through a pipe. It stops if this process ends. Active
+tests run in this process (`active/`), because they must not overlap.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -33,8 +35,11 @@ from ..model.result import Result, not_measured, utc_now
 from ..model.target import CheckTarget
 from ..registry import CHECKS
 from . import fleet
+from .active.build import measurement_of, power_of
+from .active.run import run_active
 from .build_context import build_context
 from .targets import choose, populations, targets_of
+from .transport import ssh_config
 
 SUITE = package_folder("engine/checks/runner/suite")
 STOP_GRACE_S = 5
@@ -65,7 +70,9 @@ def run(
     checks: Iterable[str] = (),
     level: Level | None = None,
     jobs: int | None = None,
+    allow_downtime: Collection[str] = (),
     report: Callable[[int, int, CheckTarget, Result], None] = lambda *_: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> RunResult:
     """Measure every chosen target.
 
@@ -74,12 +81,15 @@ def run(
         checks: patterns of check ids; all if empty.
         level: contains the checks; None: all checks that put no load on a node.
         jobs: number of parallel processes; None: one per node, at most the number of cores.
+        allow_downtime: pools, and `gateway`, next to which active tests may run.
         report: called for each result with the number of results, the number of targets, target and result.
+        progress: called once per second with the active tests that run.
 
     Raises:
         InputError: a name is unknown, or no check matches the patterns.
     """
-    everything = targets_of(build_context(site, today=today))
+    context = build_context(site, today=today)
+    everything = targets_of(context)
     chosen = fleet.with_sources(everything, choose(everything, nodes=nodes, checks=checks, level=level))
     _require_some(everything, chosen, nodes, checks)
     by_id = {target.id: target for target in chosen}
@@ -97,7 +107,12 @@ def run(
             # The processes check this description, also if site.yaml is edited, or an earlier one is applied again.
             content = Path(folder) / "site.yaml"
             content.write_bytes(site.loaded.data)
+            config = Path(folder) / "ssh_config"
+            config.write_text(ssh_config(site.spec, site.folder, Path(folder)))
+            tests = measurement_of(context.context, config, allow_downtime)
             ends = _run_all(_commands(site, content, chosen, level, today, jobs), Path(folder), take)
+            active = [target for target in chosen if target.check.is_active]
+            run_active(active, tests, power_of(context.context), take=take, progress=progress)
     except KeyboardInterrupt:
         interrupted = True
     for result in fleet.judged(chosen, dict(results)):
@@ -144,13 +159,13 @@ def _commands(
     today: date,
     jobs: int | None,
 ) -> list[list[str]]:
-    """Return one pytest command per process; the nodes are distributed round-robin."""
+    """Return one pytest command per process for the checks that are not active; nodes are distributed round-robin."""
     ids: dict[str, set[str]] = {}
     for target in chosen:
-        if not fleet.is_fleet(target):
+        if not fleet.is_fleet(target) and not target.check.is_active:
             ids.setdefault(target.node, set()).add(target.check.id)
     nodes = list(ids)
-    count = max(1, min(len(nodes), jobs or os.cpu_count() or 1))
+    count = min(len(nodes), jobs or os.cpu_count() or 1)
     shared = [
         *(sys.executable, "-P", "-m", "pytest", "-q", "-c", str(SUITE / "pytest.ini"), "--rootdir", str(SUITE)),
         *("-p", "sovctl.engine.checks.runner.pytest_plugin", "--sovctl-site", str(site.loaded.path.resolve())),

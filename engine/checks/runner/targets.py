@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..model import fleet_check
 from ..model.check import Check, Level
 from ..model.check_context import CONTROLLER, CheckContext
 from ..model.target import CheckTarget
@@ -46,23 +45,17 @@ def choose(
 
     Args:
         level: contains their checks; None: all checks that put no load on a node.
-        nodes: names; `site` is the controller. A check that compares nodes needs all of them.
+        nodes: names; `site` is the controller. A check of several nodes needs all of them.
         checks: patterns with `*`, such as `perimeter.*`; former ids match too.
     """
     names, patterns = set(nodes), tuple(checks)
     return tuple(
         target
         for target in targets
-        if (not names or names.issuperset(_nodes_of(target)))
+        if (not names or names.issuperset(target.nodes))
         and (not patterns or _matches(target, patterns))
         and _is_of_level(target.check, level)
     )
-
-
-def _nodes_of(target: CheckTarget) -> tuple[str, ...]:
-    """Return the nodes that are measured for a target."""
-    compared = target.expectation
-    return compared.nodes if isinstance(compared, fleet_check.Expected) else (target.node,)
 
 
 def _is_of_level(check: Check[Any], level: Level | None) -> bool:
