@@ -169,7 +169,7 @@ def judge(check: Check[E], output: ProbeOutput, expected: E) -> Judgement:
         timeout = " (timeout)" if output.exit_code == TIMED_OUT else ""
         message = f": {excerpt(stderr)}" if stderr.strip() else ""
         return unknown("exit code 0 of the probe", f"{output.exit_code}{timeout}{message}")
-    if not output.stdout.strip():
+    if not output.stdout or output.stdout.isspace():
         return unknown("output of the probe", "none")
     try:
         return check.judge(output, expected)

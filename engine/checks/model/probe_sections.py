@@ -7,14 +7,14 @@ sections.text("tracking")         # raises Unreadable if it is missing, incomple
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ...facts.unreadable import Unreadable, excerpt
 from .probe import MARK, ProbeOutput
 
-_BEGIN = re.compile(rf"^{MARK} begin (\S+)$")
-_END = re.compile(rf"^{MARK} end (\S+) (\d+)$")
+_BEGIN = re.compile(rf"{MARK} begin (\S+)")
+_END = re.compile(rf"{MARK} end (\S+) ([0-9]{{1,9}})")
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,32 @@ def parse_sections(output: ProbeOutput) -> ProbeSections:
     sections: dict[str, ProbeSection] = {}
     duplicates: set[str] = set()
     errors = _errors(output.stderr)
-    name, lines = "", list[str]()
-    for line in output.stdout.split("\n"):
-        if match := _BEGIN.match(line):
-            name, lines = match[1], []
-        elif (match := _END.match(line)) and match[1] == name:
+    name, start = "", 0
+    for line, mark in _marks(output.stdout):
+        text = output.stdout[line:mark]
+        if match := _BEGIN.fullmatch(text):
+            name, start = match[1], mark + 1
+        elif (match := _END.fullmatch(text)) and match[1] == name:
             if name in sections:
                 duplicates.add(name)
-            text = "\n".join(lines[:-1] if lines[-1:] == [""] else lines)
-            sections[name] = ProbeSection(int(match[2]), text, errors.get(name, ""))
+            content = output.stdout[start : line - 1] if line > start else ""
+            sections[name] = ProbeSection(int(match[2]), content.removesuffix("\n"), errors.get(name, ""))
             name = ""
-        elif name:
-            lines.append(line)
     return ProbeSections({name: each for name, each in sections.items() if name not in duplicates})
+
+
+def _marks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of the lines that begin with `MARK`, without their newlines."""
+    at = 0 if text.startswith(MARK) else text.find(f"\n{MARK}") + 1
+    while at or text.startswith(MARK):
+        end = text.find("\n", at)
+        if end < 0:
+            yield at, len(text)
+            return
+        yield at, end
+        at = text.find(f"\n{MARK}", end) + 1
+        if not at:
+            return
 
 
 def _errors(stderr: str) -> dict[str, str]:
@@ -81,7 +94,7 @@ def _errors(stderr: str) -> dict[str, str]:
     errors: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in stderr.split("\n"):
-        if match := _BEGIN.match(line):
+        if match := _BEGIN.fullmatch(line):
             lines = errors.setdefault(match[1], [])
         else:
             lines.append(line)

@@ -36,11 +36,13 @@ def judged(chosen: Sequence[CheckTarget], results: Mapping[str, Result]) -> Iter
         results: by id of the target.
     """
     sources = {each.node: each for each in chosen if each.check.id == SOURCE}
+    # Each inventory is parsed once, because nine checks compare it.
+    sections = {node: _section(source, results.get(source.id)) for node, source in sources.items()}
     for target in chosen:
         if isinstance(target.expectation, Expected):
-            measured = {node: results.get(sources[node].id) for node in target.expectation.nodes}
-            output = joined({node: _section(sources[node], result) for node, result in measured.items()})
-            known = [result for result in measured.values() if result is not None]
+            nodes = target.expectation.nodes
+            output = joined({node: sections[node] for node in nodes})
+            known = [result for node in nodes if (result := results.get(sources[node].id)) is not None]
             yield result_of(
                 target,
                 target.check.probe(target.expectation).command,

@@ -9,11 +9,10 @@ one H100 in a virtual machine (driver 580.159.04, 2026-11-23).
 
 from __future__ import annotations
 
-import re
-import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
-_NUMBER = re.compile(r"^-?\d+(\.\d+)?")
+from .gpu_element import GpuElement
+
 _REASONS = ("clocks_event_reasons", "clocks_throttle_reasons")
 """Section of the reasons for a reduced clock: since driver 545, and before."""
 
@@ -98,7 +97,7 @@ class GpuSettings:
     processes: tuple[GpuProcess, ...] | None
 
 
-def read_settings(element: ET.Element) -> GpuSettings:
+def read_settings(element: GpuElement) -> GpuSettings:
     """Return the settings of one `<gpu>` element."""
     reasons = _clock_reasons(element)
     return GpuSettings(
@@ -106,9 +105,9 @@ def read_settings(element: ET.Element) -> GpuSettings:
             *(_power(element, name) for name in ("current_power_limit", "default_power_limit", "max_power_limit"))
         ),
         clocks=MaximumClocks(
-            sm_mhz=_integer(element, "max_clocks/sm_clock"),
-            memory_mhz=_integer(element, "max_clocks/mem_clock"),
-            customer_boost_mhz=_integer(element, "max_customer_boost_clocks/graphics_clock"),
+            sm_mhz=element.integer("max_clocks/sm_clock"),
+            memory_mhz=element.integer("max_clocks/mem_clock"),
+            customer_boost_mhz=element.integer("max_customer_boost_clocks/graphics_clock"),
         ),
         clock_reasons=None
         if reasons is None
@@ -117,77 +116,61 @@ def read_settings(element: ET.Element) -> GpuSettings:
             name for name, word in (reasons or {}).items() if word in ("Active", "Not Active")
         ),
         retired=RetiredPages(
-            single_bit=_text(element, "retired_pages/multiple_single_bit_retirement/retired_count"),
-            double_bit=_text(element, "retired_pages/double_bit_retirement/retired_count"),
-            pending=_text(element, "retired_pages/pending_retirement"),
+            single_bit=element.text("retired_pages/multiple_single_bit_retirement/retired_count"),
+            double_bit=element.text("retired_pages/double_bit_retirement/retired_count"),
+            pending=element.text("retired_pages/pending_retirement"),
         ),
         repair=MemoryRepair(
-            channel_pending=_text(element, "ecc_errors/channel_repair_pending"),
-            tpc_pending=_text(element, "ecc_errors/tpc_repair_pending"),
-            unrepairable=_text(element, "ecc_errors/unrepairable_memory"),
+            channel_pending=element.text("ecc_errors/channel_repair_pending"),
+            tpc_pending=element.text("ecc_errors/tpc_repair_pending"),
+            unrepairable=element.text("ecc_errors/unrepairable_memory"),
         ),
         spare_rows=SpareRows(
-            full=_integer(element, "remapped_rows/row_remapper_histogram/row_remapper_histogram_max"),
-            none=_integer(element, "remapped_rows/row_remapper_histogram/row_remapper_histogram_none"),
+            full=element.integer("remapped_rows/row_remapper_histogram/row_remapper_histogram_max"),
+            none=element.integer("remapped_rows/row_remapper_histogram/row_remapper_histogram_none"),
         ),
-        mig_pending=_text(element, "mig_mode/pending_mig"),
-        ecc_pending=_text(element, "ecc_mode/pending_ecc"),
-        inforom_image=_text(element, "inforom_version/img_version"),
-        inforom_ecc=_text(element, "inforom_version/ecc_object"),
-        gsp_firmware=_text(element, "gsp_firmware_version"),
-        board_id=_text(element, "board_id"),
-        board_part=_text(element, "board_part_number"),
-        virtualization=_text(element, "gpu_virtualization_mode/virtualization_mode"),
+        mig_pending=element.text("mig_mode/pending_mig"),
+        ecc_pending=element.text("ecc_mode/pending_ecc"),
+        inforom_image=element.text("inforom_version/img_version"),
+        inforom_ecc=element.text("inforom_version/ecc_object"),
+        gsp_firmware=element.text("gsp_firmware_version"),
+        board_id=element.text("board_id"),
+        board_part=element.text("board_part_number"),
+        virtualization=element.text("gpu_virtualization_mode/virtualization_mode"),
         processes=_processes(element),
     )
 
 
-def _clock_reasons(element: ET.Element) -> dict[str, str] | None:
+def _clock_reasons(element: GpuElement) -> dict[str, str] | None:
     """Return the word by reason, without the prefix of the branch; None without the section."""
     for section in _REASONS:
-        found = element.find(section)
-        if found is not None and len(found):
-            prefix = section.removesuffix("s") + "_"
-            return {each.tag.removeprefix(prefix): (each.text or "").strip() for each in found}
+        prefix = section.removesuffix("s") + "_"
+        if found := {name.removeprefix(prefix): text for name, text in element.children(section)}:
+            return found
     return None
 
 
-def _processes(element: ET.Element) -> tuple[GpuProcess, ...] | None:
-    section = element.find("processes")
+def _processes(element: GpuElement) -> tuple[GpuProcess, ...] | None:
+    section = element.section("processes")
     if section is None or (section.text or "").strip():
         return None  # a text instead of elements, such as "GPU is lost" or "N/A"
     return tuple(
-        GpuProcess(_integer(each, "pid") or 0, _text(each, "type") or "", _text(each, "process_name") or "")
-        for each in section.findall("process_info")
+        GpuProcess(each.integer("pid") or 0, each.text("type") or "", each.text("process_name") or "")
+        for each in map(GpuElement, section.findall("process_info"))
     )
 
 
-def _power(element: ET.Element, name: str) -> float | None:
+def _power(element: GpuElement, name: str) -> float | None:
     """Return a limit: in `gpu_power_readings` since driver 530, in `power_readings` before."""
     for path in (
         f"gpu_power_readings/{name}",
         f"power_readings/{name}",
         f"power_readings/{_OLD_POWER.get(name, name)}",
     ):
-        value = _number(element, path)
+        value = element.number(path)
         if value is not None:
             return value
     return None
 
 
 _OLD_POWER = {"current_power_limit": "power_limit"}
-
-
-def _text(element: ET.Element, path: str) -> str | None:
-    found = element.findtext(path)
-    return (found.strip() or None) if found is not None else None
-
-
-def _number(element: ET.Element, path: str) -> float | None:
-    match = _NUMBER.match(_text(element, path) or "")
-    return float(match.group()) if match else None
-
-
-def _integer(element: ET.Element, path: str) -> int | None:
-    number = _number(element, path)
-    return None if number is None else int(number)

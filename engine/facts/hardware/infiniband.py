@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from ..unreadable import Unreadable
 
@@ -94,6 +95,16 @@ def parse_infiniband(files: Mapping[str, str]) -> tuple[Adapter, ...]:
         )
         for name, fields in sorted(devices.items(), key=lambda item: _natural(item[0]))
     )
+
+
+@lru_cache(maxsize=4)
+def parse_adapters(text: str) -> tuple[Adapter, ...]:
+    """Return adapters sorted by name, from `path:content` lines; cached, because several checks of a node read them.
+
+    Raises:
+        Unreadable: a line has no colon.
+    """
+    return parse_infiniband(parse_tree(text))
 
 
 def parse_tree(text: str) -> dict[str, str]:

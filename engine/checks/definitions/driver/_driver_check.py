@@ -14,7 +14,7 @@ from ...model.figures import integer_of
 from ...model.probe import Probe
 from ...probes.commands import GPU_REPORT, LOADED_MODULE, LOADED_MODULES, show_units
 
-_REBOOT = (
+REBOOT = (
     "for f in /run/reboot-required /var/run/reboot-required; do [ -e $f ] && echo required && exit; done; echo none"
 )
 
@@ -63,7 +63,7 @@ class DriverCheck(Check[Expected]):
             modules=LOADED_MODULES,
             installed="modinfo -F version nvidia",
             tools="nvidia-smi --version",
-            reboot=_REBOOT,
+            reboot=REBOOT,
             services=show_units(*(f"{unit}.service" for unit in expected.units)) if expected.units else "true",
         )
 

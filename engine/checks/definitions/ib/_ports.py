@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....facts.hardware.infiniband import Adapter, Port, parse_infiniband, parse_tree
+from ....facts.hardware.infiniband import Adapter, Port, parse_adapters
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, unknown
@@ -58,7 +58,7 @@ def read_adapters(sections: ProbeSections) -> tuple[Adapter, ...]:
     Raises:
         Unreadable: the files of an adapter are missing.
     """
-    adapters = parse_infiniband(parse_tree(sections.text("tree")))
+    adapters = parse_adapters(sections.text("tree"))
     text = sections.text("adapters").strip()
     if not text.isdecimal():
         raise Unreadable("a number of adapters", text, where="/sys/class/infiniband")

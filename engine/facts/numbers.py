@@ -1,0 +1,23 @@
+"""Numbers in the output of tools: ASCII digits of a bounded length, so that damaged output cannot raise or stall.
+
+`int` raises ValueError for more than 4,300 digits, and `float` returns infinity for more than 308.
+"""
+
+from __future__ import annotations
+
+import re
+
+DIGITS = 20  # 2^64 has 20
+_WHOLE = re.compile(rf"-?[0-9]{{1,{DIGITS}}}")
+_DECIMAL = re.compile(rf"-?[0-9]{{1,{DIGITS}}}(?:\.[0-9]{{1,{DIGITS}}})?(?![0-9.])")
+
+
+def whole_number(text: str | None) -> int | None:
+    """Return the integer that the whole text is; None for another text, or more than 20 digits."""
+    return int(text) if text is not None and _WHOLE.fullmatch(text) else None
+
+
+def leading_number(text: str | None) -> float | None:
+    """Return the number at the start of a text, such as 700.0 of `700.00 W`; None without one."""
+    match = _DECIMAL.match(text or "")
+    return float(match.group()) if match else None
