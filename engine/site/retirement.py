@@ -14,7 +14,7 @@ from sovctl.support.errors import InputError
 
 from ..lifecycle import store
 from ..spec import Node
-from . import members, tree_records
+from . import counter_records, members, tree_records
 from .site import Site
 
 Append = Callable[[Sequence[Mapping[str, Any]]], object]
@@ -56,6 +56,7 @@ def retire(site: Site, node: Node, cause: Cause, append: Append) -> str | None:
     }
     append([record])
     tree_records.drop(site.state.trees, node.name)
+    counter_records.drop(site.state.counters, node.name)
     (site.state.facts / f"{node.name}.json").unlink(missing_ok=True)
     store.drop(root, node.name)
     members.drop(root, members.load(root, site.state.applied), node.name)

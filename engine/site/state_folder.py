@@ -7,6 +7,7 @@
   plans/      plan files
   applied/    site descriptions that were applied completely
   trees/      digests of the manifests of environments and models, by node
+  counters/   counters of earlier runs of `sovctl verify`, by node
   journal/    one file for each apply, one JSON line for each event
   evidence/   evidence of `sovctl verify`
   ledger/     Merkle log
@@ -49,6 +50,7 @@ class SiteState:
         self.plans = root / "plans"
         self.applied = root / "applied"
         self.trees = root / "trees"
+        self.counters = root / "counters"
         self.journal = root / "journal"
         self.evidence = root / "evidence"
         self.ledger = root / "ledger"

@@ -6,10 +6,12 @@ exactly what `apply` configures.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import date
 
 from ...fabric.cabling import PlannedLink
+from ...facts.counters import CounterReading
 from ...resources.context import Context
 
 CONTROLLER = "site"
@@ -46,9 +48,11 @@ class CheckContext:
     Args:
         today: UTC; compared with the last day of perimeter exceptions and of the root certificate.
         cabling: links of `fabric.cabling_file`; empty without one.
+        readings: counters of earlier runs by node and check id.
     """
 
     context: Context
     controller: Controller
     today: date
     cabling: tuple[PlannedLink, ...] = ()
+    readings: Mapping[tuple[str, str], CounterReading] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from sovctl.support.errors import InputError
 
 from ...certificate_authority import Authority
 from ...fabric.cabling import PlannedLink
+from ...site import counter_records
 from ...site.site import Site
 from ...validation.cabling_file import read_plan
 from ..model.check_context import CONTROLLER, CheckContext, Controller
@@ -19,14 +20,21 @@ def build_context(site: Site, *, today: date) -> CheckContext:
     """Return the specification, the controller's paths and the date.
 
     Raises:
-        SpecError, InputError: pools cannot be placed, a file of the specification is absent, or a node is named `site`.
+        SpecError, InputError: pools cannot be placed, a node is named `site`, or a file of the specification or state
+            is absent or damaged.
     """
     if any(node.name == CONTROLLER for _, node in site.spec.nodes()):
         raise InputError(
             f"expected nodes with other names than {CONTROLLER!r}, got one",
             hint="in evidence this name is the controller",
         )
-    return CheckContext(context=site.context(), controller=_controller(site), today=today, cabling=_cabling(site))
+    return CheckContext(
+        context=site.context(),
+        controller=_controller(site),
+        today=today,
+        cabling=_cabling(site),
+        readings=counter_records.load(site.state.counters),
+    )
 
 
 def _cabling(site: Site) -> tuple[PlannedLink, ...]:

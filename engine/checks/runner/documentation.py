@@ -12,6 +12,7 @@ from typing import Any
 
 from sovctl.support.atomic_files import write_atomic
 
+from ...catalog.check_limits import load_check_limits
 from .. import definitions
 from ..model.check import Check, Severity
 from ..registry import CHECKS, TOPICS
@@ -35,6 +36,11 @@ check applies to. Expected numbers are in `engine/catalog/`, each with unit, sou
   NIST SP 800-53 Rev. 5. The result of a check is evidence for a part of each control, not for the whole control.
 """
 
+_LIMITS_HEAD = """\
+Limits that are the same on every platform, from `engine/catalog/check_limits.yaml`. Rates of counters compare with the
+reading of an earlier run, which `.sovctl/counters/` keeps for the longest period of the check's limits. A reading of an
+earlier boot, or of the boot grace, is not compared: then the period begins with the boot.
+"""
 _SEVERITIES = {
     Severity.CRITICAL: "data can leave, be read or be falsified, or a GPU computes wrong results",
     Severity.HIGH: "a node, a pool or a gateway cannot serve as planned",
@@ -47,7 +53,16 @@ def page() -> str:
     """Return the page."""
     severities = "; ".join(f"`{name}`: {meaning}" for name, meaning in _SEVERITIES.items())
     head = _HEAD.replace("{severities}", f"{severities}.")
-    return head + "".join(_section(topic) for topic in TOPICS)
+    return head + "".join(_section(topic) for topic in TOPICS) + _limits()
+
+
+def _limits() -> str:
+    """Return the table of the limits that are the same on every platform."""
+    rows = "".join(
+        f"| `{each.id}` | {each.value} {each.unit} | {each.means} | {each.kind}: {each.source} ({each.date}) |\n"
+        for each in load_check_limits().values()
+    )
+    return f"\n## Limits\n\n{_LIMITS_HEAD}\n| limit | value | finding | source |\n|---|---|---|---|\n{rows}"
 
 
 def _section(topic: str) -> str:

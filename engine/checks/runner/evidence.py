@@ -15,13 +15,14 @@ from sovctl.support.canonical_json import sha256_hex
 
 from ...plan import code_wheel
 from ...site.site import Site
+from .counter_readings import store_readings
 from .node_certificates import issuer_of
 from .run import RunResult, last_applied_plan
 from .tree_findings import store_findings
 
 
 def keep(site: Site, run: RunResult) -> list[StoredEvidence]:
-    """Store every result of a run durably, in the order of its targets, and its findings for the next plan.
+    """Store every result of a run durably, in the order of its targets, its findings for the next plan, and counters.
 
     Certificates of nodes of which a part changed become void.
 
@@ -36,6 +37,7 @@ def keep(site: Site, run: RunResult) -> list[StoredEvidence]:
     with Ledger.open(site.state.ledger, origin=origin, key=key) as ledger:
         store = EvidenceStore(site.state.evidence, ledger, run_id=new_run_id())
         stored = store.add_all(_records(site, run, plan))
+    store_readings(site, run)
     issuer_of(site.spec, site.state.root, site.loaded.catalog.platforms).void_changed(store.run_id, stored)
     return stored
 

@@ -36,6 +36,7 @@ def _of(checks: tuple[str, ...], verdict: str) -> dict[str, str]:
 _GPU_CHECKS = ("gpu.count", "gpu.ecc", "gpu.row-remap", "gpu.persistence", "gpu.pcie-link", "gpu.temperature")
 # The tool does not print counters of an inactive link, so they are unknown.
 _LINKS_DOWN = {"nvlink.links-active": "FAIL", "nvlink.peer-access": "FAIL", "nvlink.errors-zero": "UNKNOWN"}
+_LINKS_DOWN |= {"nvlink.no-flapping": "UNKNOWN"}
 
 _SETTING_CHECKS = (
     "gpu.clocks-max", "gpu.inforom", "gpu.mig-as-planned", "gpu.no-throttle", "gpu.power-limit", "gpu.recovery-action",
@@ -55,7 +56,7 @@ FAULTS = (
     ),
     Fault(
         "nvlink-errors", FaultTarget.GPU, {"nvlinks.errors": {"4": {"replay": 12, "recovery": 1, "crc": 40}}},
-        "nvlink -e: link 4 counts", {"nvlink.errors-zero": "FAIL"},
+        "nvlink -e: link 4 counts", {"nvlink.errors-zero": "FAIL", "nvlink.no-flapping": "WARN"},
     ),
     Fault(
         "gpu-lost", FaultTarget.GPU, {"is_lost": True, "recovery_action": "Reboot"},

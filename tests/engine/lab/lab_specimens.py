@@ -35,6 +35,7 @@ from sovctl.engine.lab.standins import (
 
 GPU_NODE = NODES[0]
 VERSION = "580.126.20"
+BOOT_ID = "11111111-2222-4333-8444-555555555555"
 
 
 @dataclass
@@ -115,7 +116,7 @@ EXPECTATIONS: dict[str, Expectation] = {
     **dict.fromkeys(
         ("gpu.count", "gpu.ecc", "gpu.row-remap", "gpu.persistence", "gpu.pcie-link", "gpu.temperature"), _GPU
     ),
-    **dict.fromkeys(("nvlink.links-active", "nvlink.errors-zero", "nvlink.peer-access"), _LINKS),
+    **dict.fromkeys(("nvlink.links-active", "nvlink.errors-zero", "nvlink.no-flapping", "nvlink.peer-access"), _LINKS),
     "nvlink.fabric-ready": _FABRIC,
     **dict.fromkeys(
         (
@@ -205,5 +206,5 @@ def _answers(disk: Disk) -> dict[str, tuple[int, str]]:
         "tree": (0, "\n".join(shown)),
         "adapters": (0, str(len(disk.board.nics))),
         "services": (0, unit),
-        "uptime": (0, "36000.00 70000.00"),
+        "boot": (0, f"{BOOT_ID}\n36000.00 70000.00"),
     }

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....spec import Node
-from ...model.check import Check, Expectation
+from ...model.check import Check
 from ...model.check_context import CheckContext
+from ...model.counter_check import CounterExpectation
 from ...model.figures import integer_of
 from ...model.probe import Probe
 from ...probes.commands import DRIVER_GPUS, GPU_REPORT, PCI_LINKS
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected(Expectation):
+class Expected(CounterExpectation):
     """GPUs of the platform.
 
     Args:

@@ -9,11 +9,12 @@ from datetime import UTC, date, datetime
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
+from ....catalog.check_limits import limit
 from ....certificate_authority import RENEW_BEFORE
 from ....facts.unreadable import Unreadable
 from ...model.check import Expectation, Judgement, failed, warned
 
-_MIN_DAYS = 7  # time of an operator for a renewal (guess, 2026-11-28)
+_MIN_DAYS = limit("certificate.min-days")
 
 
 @dataclass(frozen=True, kw_only=True)

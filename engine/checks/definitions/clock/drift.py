@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ....catalog.check_limits import limit
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, warned, worst
@@ -16,8 +17,8 @@ _LEAP = frozenset({"Normal", "Insert second", "Delete second", "Not synchronised
 """States of the leap second in chronyc(1)."""
 _FIELDS = 14  # of `chronyc -c tracking`
 _FREQUENCY = 7  # its eighth field, ppm; the sign is omitted in the judgement (chronyc(1))
-_TOLERANCE_PPM = 100  # oscillators of servers are within 50 ppm (guess, 2026-11-28)
-_LIMIT_PPM = 500  # MAXFREQ, RFC 5905 section 11.3, vendor
+_TOLERANCE_PPM = limit("clock.drift.tolerance")
+_LIMIT_PPM = limit("clock.drift.most")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ....catalog.check_limits import limit
 from ....facts.chrony import Source, parse_sources, parse_tracking
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, worst
@@ -12,7 +13,7 @@ from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 
-_MAX_STRATUM = 15  # 16 means unsynchronised, RFC 5905 section 7.3
+_MAX_STRATUM = limit("clock.synchronized.most-stratum")
 _SYNCHRONIZATION_S = 15  # iburst gives four measurements within 6 s (chrony.conf(5)); twice that, and a margin
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ....catalog.check_limits import limit
 from ....facts.host.disks import parse_df
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
@@ -12,7 +13,7 @@ from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 
-_MIN_PERCENT = 5  # imbue-ai/cluster-health fails above 95 % of use; community, 2026-11-20
+_MIN_PERCENT = limit("disk.free-space.least")
 _PATHS = ("/", "/boot", "/tmp", "/var", "/var/log", "/var/lib/sovctl", "/opt/sovctl", "/srv/sovctl")  # noqa: S108
 
 

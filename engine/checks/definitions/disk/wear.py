@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....catalog.check_limits import limit
 from ....facts.host.disks import DiskHealth
 from ...model.check import Judgement, Method, Severity, failed, unknown, warned
 from ._smart import SmartCheck
 
-_USED_UP = 100  # percent of the endurance; NVM Express Base Specification 2.0, 5.16.1.3, vendor
-_NEARLY = 80  # percent (guess, 2026-11-28)
+_USED_UP = limit("disk.wear.used-up")
+_NEARLY = limit("disk.wear.nearly")
 
 
 class DiskWear(SmartCheck):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from ....catalog.check_limits import limit
 from ....facts.hardware.gpu import Gpu
 from ...model.check import Judgement, Method, Severity, failed, unknown, warned, worst
 from ...model.probe import ProbeOutput
 from ...probes.gpu_report import count_findings, gpu_report
 from ._gpu_check import Expected, GpuCheck
 
-_LOW_MARGIN_C = 5  # degrees Celsius; an estimate of 2026-11-21 without a measurement: leptonai/gpud uses 0
+_LOW_MARGIN_C = limit("gpu.temperature.low-margin")
 
 
 class GpuTemperature(GpuCheck):

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from ....facts.hardware.infiniband import Adapter, Port, parse_adapters
 from ....facts.unreadable import Unreadable
 from ....spec import Node
-from ...model.check import Check, Expectation, Judgement, unknown
+from ...model.check import Check, Judgement, unknown
 from ...model.check_context import CheckContext
+from ...model.counter_check import CounterExpectation
 from ...model.figures import integer_of, number_of, text_of
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import ProbeSections, parse_sections
@@ -22,7 +23,7 @@ from ...probes.commands import INFINIBAND_ADAPTERS, INFINIBAND_TREE
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected(Expectation):
+class Expected(CounterExpectation):
     """Compute ports of a node.
 
     Args:

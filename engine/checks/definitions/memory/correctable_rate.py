@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
+from ....catalog.check_limits import limit
+from ....facts.counters import CounterReading
 from ....facts.host.memory import parse_memory_errors
-from ....facts.unreadable import Unreadable
 from ...model.check import Judgement, Method, Severity, warned, worst
-from ...model.probe_sections import ProbeSections
-from ._memory_errors import MemoryErrorsCheck
+from ...model.counter_check import DAY_S, HOUR_S, CounterCheck, growth_of, reading_of
+from ...model.probe import ProbeOutput
+from ...model.probe_sections import ProbeSections, parse_sections
+from ._memory_errors import Expected, MemoryErrorsCheck
 
-_MAX_PER_DAY = 24  # per controller; mcelog's default is 10 a day a page (guess for a controller, 2026-11-28)
-_GRACE_S = 3600  # after a start the rate of a few errors is not meaningful (guess, 2026-11-28)
+_MOST_A_DAY = limit("memory.correctable-rate.most-a-day")
 
 
-class CorrectableRate(MemoryErrorsCheck):
-    id, version, method = "memory.correctable-rate", 1, Method.TEST
+class CorrectableRate(MemoryErrorsCheck, CounterCheck[Expected]):
+    id, version, method = "memory.correctable-rate", 2, Method.TEST
     title = "the main memory corrects few errors"
     controls = ("si-13",)
     severity = Severity.MEDIUM
     remedy = "find the module with `ras-mc-ctl --errors` or the BMC, and plan its replacement"
+    window_s = DAY_S
 
-    def judge_counters(self, sections: ProbeSections) -> Judgement:
-        """Warn above 24 corrected errors a day of one controller, averaged since the start."""
-        controllers = parse_memory_errors(sections.text("errors"))
-        words = sections.text("uptime").split()
-        try:
-            uptime_s, _idle_s = map(float, words)
-            days = max(uptime_s, _GRACE_S) / 86400
-        except ValueError:
-            raise Unreadable("seconds since the start", " ".join(words), where="/proc/uptime") from None
-        findings = [
-            warned(
-                f"at most {_MAX_PER_DAY} corrected errors a day of {each.controller}", f"{each.corrected / days:.0f}"
-            )
-            for each in controllers
-            if each.corrected / days > _MAX_PER_DAY
-        ]
-        return worst(findings, otherwise=f"expected few corrected errors, got at most {_MAX_PER_DAY} a day")
+    def reading(self, output: ProbeOutput, expected: Expected) -> CounterReading:
+        """Return the corrected errors by controller."""
+        return _reading(parse_sections(output))
+
+    def judge_counters(self, sections: ProbeSections, expected: Expected) -> Judgement:
+        """Warn above the limit a day of one controller, since an earlier run, or averaged since the boot."""
+        now = _reading(sections)
+        findings = []
+        for controller in now.values:
+            growth = growth_of(controller, now, expected)
+            # Within an hour of the boot, the rate of a few errors means nothing.
+            rate = growth.per(DAY_S, shortest_s=HOUR_S if growth.is_since_boot else DAY_S)
+            if rate > _MOST_A_DAY:
+                wanted = f"at most {_MOST_A_DAY} corrected errors a day of {controller} since {growth.since}"
+                findings.append(warned(wanted, f"{rate:.0f}"))
+        return worst(findings, otherwise=f"expected few corrected errors, got at most {_MOST_A_DAY} a day")
+
+
+def _reading(sections: ProbeSections) -> CounterReading:
+    controllers = parse_memory_errors(sections.text("errors"))
+    return reading_of(sections, {each.controller: each.corrected for each in controllers})

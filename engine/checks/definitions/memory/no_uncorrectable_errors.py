@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....facts.host.memory import parse_memory_errors
 from ...model.check import Judgement, Method, Severity, failed, worst
 from ...model.probe_sections import ProbeSections
-from ._memory_errors import MemoryErrorsCheck
+from ._memory_errors import Expected, MemoryErrorsCheck
 
 
 class NoUncorrectableErrors(MemoryErrorsCheck):
@@ -15,7 +15,7 @@ class NoUncorrectableErrors(MemoryErrorsCheck):
     severity = Severity.CRITICAL
     remedy = "drain the node, find the module with `ras-mc-ctl --errors` or the BMC, and replace it"
 
-    def judge_counters(self, sections: ProbeSections) -> Judgement:
+    def judge_counters(self, sections: ProbeSections, expected: Expected) -> Judgement:
         """Fail if a controller counts an uncorrectable error. A kernel without EDAC is UNKNOWN."""
         controllers = parse_memory_errors(sections.text("errors"))
         findings = [

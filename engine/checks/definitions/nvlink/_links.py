@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....spec import Node
-from ...model.check import Check, Expectation
+from ...model.check import Check
 from ...model.check_context import CheckContext
+from ...model.counter_check import CounterExpectation
 from ...model.figures import integer_of, number_of, text_of
 from ...model.probe import Probe
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expected(Expectation):
+class Expected(CounterExpectation):
     """NVLinks of the platform. None: not in the catalogue, so the verdict is UNKNOWN.
 
     Args:

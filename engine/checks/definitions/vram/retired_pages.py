@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....catalog.check_limits import limit
 from ....facts.hardware.gpu import Gpu
 from ...model.check import Judgement, Method, Severity, failed, unknown, warned
 from ...probes.gpu_settings import Expected, SettingsCheck, not_measured
 
-# Source of both: NVIDIA/DCGM 4.6.0, DcgmGPUHardwareLimits.h, read 2026-11-20.
-_MOST_PAGES = 63
-_MANY_DOUBLE_BIT = 15
+_MOST_PAGES = limit("vram.retired-pages.most")
+_MANY_DOUBLE_BIT = limit("vram.retired-pages.many-double-bit")
 
 
 class RetiredPages(SettingsCheck):

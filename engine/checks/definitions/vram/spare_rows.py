@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ....catalog.check_limits import limit
 from ....facts.hardware.gpu import Gpu
 from ...model.check import Judgement, Method, Severity, failed
 from ...probes.gpu_settings import Expected, SettingsCheck, not_measured
 
-_MOST_ROWS = 512  # NVIDIA/DCGM 4.6.0: uncorrectable remapped rows, read 2026-11-20
+_MOST_ROWS = limit("vram.spare-rows.most")
 
 
 class SpareRows(SettingsCheck):

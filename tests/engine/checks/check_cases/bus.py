@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from check_cases.case import FAIL, NOT_APPLICABLE, UNKNOWN, WARN, Bad, Sample
+from check_cases.case import FAIL, NOT_APPLICABLE, UNKNOWN, WARN, Bad, Sample, boot
 from gpu_samples import eight
 
 from sovctl.engine.checks.definitions.bus import _bus_check, _path_check
@@ -116,7 +116,7 @@ SAMPLES = {
     ),
     "bus.replay-rate": Sample(
         BOARD,
-        {"before": eight(), "after": eight()},
+        {"before": eight(), "after": eight(), "boot": boot()},
         {
             "fast": Bad({"after": eight(replays="140")}, FAIL, "replays a minute on GPU 3, got 60"),
             "slow": Bad({"after": eight(replays="121")}, WARN, "got 1"),

@@ -61,4 +61,12 @@ FM_UNIT = "Id=nvidia-fabricmanager.service\nLoadState=loaded\nActiveState=active
 DEAD_UNIT = FM_UNIT.replace("active\nSubState=running", "failed\nSubState=failed")
 
 
+BOOT_ID = "11111111-2222-4333-8444-555555555555"
+
+
+def boot(uptime_s: float = 36000.0) -> str:
+    """Section of the boot, ten hours after it."""
+    return f"{BOOT_ID}\n{uptime_s:.2f} 70000.00\n"
+
+
 A, B, C = "a" * 64, "b" * 64, "c" * 64

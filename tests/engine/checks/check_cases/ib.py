@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from check_cases.case import FAIL, UNKNOWN, WARN, Bad, Sample
+from check_cases.case import FAIL, UNKNOWN, WARN, Bad, Sample, boot
 
 from sovctl.engine.checks.definitions.ib._ports import Expected
 
@@ -47,7 +47,7 @@ def sysfs(*, adapters: int = 8, more: str = "", uptime: bool = False, bus: bool 
     if bus:
         parts["bus"] = "0x15b3 0x1021 0x020700\n" * adapters
     if uptime:
-        parts["uptime"] = "36000.00 70000.00\n"
+        parts["boot"] = boot()
     return parts
 
 

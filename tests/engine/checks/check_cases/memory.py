@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from check_cases.case import FAIL, NOT_APPLICABLE, UNKNOWN, WARN, Bad, Sample
+from check_cases.case import FAIL, NOT_APPLICABLE, UNKNOWN, WARN, Bad, Sample, boot
 
 from sovctl.engine.checks.definitions.memory import _memory_errors, swap_off
 
@@ -10,7 +10,7 @@ ERRORS = {
     "container": "none\n",
     "machine": "none\n",
     "errors": "mc0 ce=3 ue=0\nmc1 ce=0 ue=0\n",
-    "uptime": "864000.11 1.0\n",
+    "boot": boot(864000.11),
 }
 CONTAINER = Bad({"container": "systemd-nspawn\n"}, NOT_APPLICABLE, "systemd-nspawn")
 
@@ -32,7 +32,7 @@ SAMPLES = {
         ERRORS,
         {
             "many": Bad({"errors": "mc0 ce=2410 ue=0\n"}, WARN, "got 241"),
-            "without-time": Bad({"uptime": "soon\n"}, UNKNOWN, "seconds since the start"),
+            "without-time": Bad({"boot": "soon\n"}, UNKNOWN, "seconds since the boot"),
             "container": CONTAINER,
         },
         ("none", "864000"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from check_cases.bus import pci
-from check_cases.case import DEAD_UNIT, FAIL, FM_UNIT, UNKNOWN, WARN, Bad, Sample
+from check_cases.case import DEAD_UNIT, FAIL, FM_UNIT, UNKNOWN, WARN, Bad, Sample, boot
 from gpu_samples import eight
 
 from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready, imex_ready, switches_present
@@ -99,6 +99,16 @@ SAMPLES = {
             "unknown-counter": Bad({"errors": nvlink_errors(name="New Errors")}, UNKNOWN, "New Errors"),
         },
         ("GPU 7:",),
+    ),
+    "nvlink.no-flapping": Sample(
+        LINKS,
+        {"errors": nvlink_errors(), "boot": boot()},
+        {
+            "flaps": Bad({"errors": nvlink_errors(count=4)}, FAIL, "3 recoveries a day of GPU 3 link 4 since the boot"),
+            "recovered": Bad({"errors": nvlink_errors(count=1)}, WARN, "no recovery of GPU 3 link 4"),
+            "without-counter": Bad({"errors": nvlink_errors(name="New Errors")}, UNKNOWN, "recoveries of"),
+        },
+        ("GPU 7:", "Recovery Errors"),
     ),
     "nvlink.peer-access": Sample(
         LINKS,
