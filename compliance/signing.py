@@ -1,9 +1,8 @@
 """Ed25519 keys and signatures.
 
 A `SigningKey` is stored in one PKCS#8 PEM file of mode 0600, created on demand; its `repr` shows the key id only. A
-`VerifyKey` is its public half. Its text form is a C2SP *vkey* (`name+hash+base64`, https://c2sp.org/signed-note), which
-an auditor keeps. A key signs two kinds of messages: signed notes (`ledger/note.py`), and documents, whose prefix
-distinguishes them from notes.
+`VerifyKey` is its public half (see `verify_key`); here it verifies with OpenSSL. A key signs two kinds of messages:
+signed notes (`ledger/note.py`), and documents, whose prefix distinguishes them from notes.
 
     key = load_or_create(state / "keys" / "ledger.key")
     signature = sign_document(plan, key)  # {"keyid": ..., "sig": ...}
@@ -13,12 +12,10 @@ distinguishes them from notes.
 from __future__ import annotations
 
 import base64
-import hashlib
 import os
 import stat
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,51 +24,37 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from sovctl.support.atomic_files import sync_folder
-from sovctl.support.canonical_json import canonical_json, decode_base64
-from sovctl.support.errors import InputError, SovctlError
+from sovctl.support.canonical_json import canonical_json
+from sovctl.support.errors import InputError
+from sovctl.support.plain_json import decode_base64
 
-ED25519 = 0x01  # signature type byte, C2SP signed-note v1.0.0, "Signature types"
-COSIGNATURE = 0x04  # timestamped Ed25519 checkpoint cosignature, same table
+from .ed25519 import is_safe_key
+from .verify_key import ED25519, BadSignature, VerifyKey, parse_vkey_as
+
+__all__ = [
+    "BadSignature",
+    "SigningKey",
+    "VerifyKey",
+    "load",
+    "load_or_create",
+    "parse_vkey",
+    "sign_document",
+    "verify_document",
+]
 
 # Not the first line of any note: a checkpoint starts with its origin, a cosignature with `cosignature/v1`.
 _DOCUMENT_PREFIX = b"sovctl document v1\n"
 
 
-class BadSignature(SovctlError):
-    """The signature is invalid for this key and content."""
+class LibraryVerifyKey(VerifyKey):
+    """A public key that verifies with OpenSSL. Its results equal those of `VerifyKey`."""
 
-
-@dataclass(frozen=True)
-class VerifyKey:
-    """A public key."""
-
-    raw: bytes
-    """Encoded public key, 32 bytes (RFC 8032)."""
-
-    @property
-    def keyid(self) -> str:
-        """SHA-256 of the raw public key, 64 lower-case hex digits."""
-        return hashlib.sha256(self.raw).hexdigest()
-
-    def verify(self, message: bytes, signature: bytes) -> None:
-        """Verify the signature of `message`.
-
-        Raises:
-            BadSignature: `signature` is invalid.
-        """
+    def _is_valid(self, message: bytes, signature: bytes) -> bool:
         try:
             Ed25519PublicKey.from_public_bytes(self.raw).verify(signature, message)
         except (InvalidSignature, ValueError):
-            raise BadSignature(f"expected a signature by key {self.keyid[:16]}, got an invalid one") from None
-
-    def note_key_id(self, name: str, *, kind: int = ED25519) -> bytes:
-        """Return the 4-byte key id of signature lines (C2SP signed-note, "Signatures")."""
-        return hashlib.sha256(name.encode() + b"\n" + bytes([kind]) + self.raw).digest()[:4]
-
-    def vkey(self, name: str, *, kind: int = ED25519) -> str:
-        """Return the C2SP verifier key text, such as `example.com/foo+530d903a+Aekye...`."""
-        material = base64.b64encode(bytes([kind]) + self.raw).decode()
-        return f"{checked_key_name(name)}+{self.note_key_id(name, kind=kind).hex()}+{material}"
+            return False
+        return is_safe_key(self.raw)
 
 
 class SigningKey:
@@ -79,7 +62,7 @@ class SigningKey:
 
     def __init__(self, private: Ed25519PrivateKey) -> None:
         self._private = private
-        self.public = VerifyKey(
+        self.public: VerifyKey = LibraryVerifyKey(
             private.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
         )
 
@@ -151,35 +134,7 @@ def parse_vkey(text: str, *, kind: int = ED25519) -> tuple[str, VerifyKey]:
     Raises:
         InputError: not a verifier key, or its hash does not match the key.
     """
-    name, _, rest = text.strip().partition("+")
-    key_id, _, material = rest.partition("+")
-    try:
-        decoded = decode_base64(material)
-    except ValueError:
-        decoded = b""
-    if len(decoded) != 33 or decoded[0] != kind:
-        raise InputError(
-            "expected a verifier key (name+hash+base64 of a type byte and 32 bytes)",
-            hint="use the .vkey file in the folder of the ledger or the report",
-        )
-    key = VerifyKey(decoded[1:])
-    if key.note_key_id(checked_key_name(name), kind=kind).hex() != key_id:
-        raise InputError(
-            f"expected the verifier key's hash {key.note_key_id(name, kind=kind).hex()}, got {key_id[:16]!r}",
-            hint="copy the file again; it was altered or is incomplete",
-        )
-    return name, key
-
-
-def checked_key_name(name: str) -> str:
-    """Return `name` if it is a valid key name: not empty, no white space, no plus sign.
-
-    Raises:
-        InputError: the name is invalid.
-    """
-    if not name or "+" in name or name != "".join(name.split()) or not name.isprintable():
-        raise InputError(f"expected a key name without spaces or '+', got {name[:80]!r}")
-    return name
+    return parse_vkey_as(LibraryVerifyKey, text, kind=kind)
 
 
 def sign_document(value: Any, key: SigningKey) -> dict[str, str]:

@@ -9,7 +9,7 @@ from sovctl.support.atomic_files import read_error_reason
 from sovctl.support.errors import InputError
 
 from ..ledger.checkpoint import Checkpoint, parse_checkpoint
-from ..signing import VerifyKey, parse_vkey
+from ..verify_key import VerifyKey, parse_vkey
 
 Key = tuple[str, VerifyKey]
 """Name and public key of a ledger."""

@@ -9,10 +9,10 @@ import base64
 import re
 from dataclasses import dataclass
 
-from sovctl.support.canonical_json import decode_base64
 from sovctl.support.errors import InputError
+from sovctl.support.plain_json import decode_base64
 
-from ..signing import SigningKey, VerifyKey
+from ..verify_key import Signer, VerifyKey
 from .merkle import HASH_BYTES
 from .note import Note, parse_note, sign_note
 
@@ -46,7 +46,7 @@ class Checkpoint:
         self.note.verify(self.origin, key)
 
 
-def sign_checkpoint(origin: str, size: int, root: bytes, key: SigningKey) -> Checkpoint:
+def sign_checkpoint(origin: str, size: int, root: bytes, key: Signer) -> Checkpoint:
     """Return the signed checkpoint of `size` entries with root hash `root`."""
     note = sign_note(f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n", origin, key)
     return Checkpoint(origin, size, root, note)

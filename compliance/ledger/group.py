@@ -22,7 +22,7 @@ from sovctl.support.processes.worker_thread import WorkerThread
 from sovctl.support.stall_timeout import HUNG, StallTimeout
 
 from .errors import LedgerUnwritable
-from .format import encode_record
+from .record import encode_record
 from .store import Ledger
 
 MAX_BATCH = 256  # records; one entry bundle of C2SP tlog-tiles

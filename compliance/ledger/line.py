@@ -29,8 +29,8 @@ from sovctl.support.errors import SovctlError
 from sovctl.support.stall_timeout import HUNG, StallTimeout
 
 from .errors import LedgerUnwritable
-from .format import encode_record
 from .group import MAX_BATCH, MAX_WAITING
+from .record import encode_record
 from .store import Ledger
 
 _FULL_BYTES = 96 << 10  # limit before adding a record; with one more of 64 KiB a message stays below _MESSAGE_BYTES

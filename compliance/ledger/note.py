@@ -14,10 +14,10 @@ import base64
 import re
 from dataclasses import dataclass
 
-from sovctl.support.canonical_json import decode_base64
 from sovctl.support.errors import InputError
+from sovctl.support.plain_json import decode_base64
 
-from ..signing import BadSignature, SigningKey, VerifyKey, checked_key_name
+from ..verify_key import BadSignature, Signer, VerifyKey, checked_key_name
 
 MAX_NOTE_BYTES = 64 * 1024  # chosen; more than any checkpoint with Ed25519 cosignatures
 MAX_SIGNATURES = 100  # golang.org/x/mod/sumdb/note; the standard asks for at least 16
@@ -67,7 +67,7 @@ class Note:
             key.verify(self.text.encode(), line.signature)
 
 
-def sign_note(text: str, name: str, key: SigningKey) -> Note:
+def sign_note(text: str, name: str, key: Signer) -> Note:
     """Sign `text` with `key` and key name `name`.
 
     Raises:

@@ -30,10 +30,11 @@ from ..signing import SigningKey
 from . import format as layout
 from .checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
 from .errors import LedgerDamaged, LedgerUnwritable
-from .format import encode_record, frame
+from .format import frame
 from .index import Index, write_at
 from .merkle import Frontier, leaf_hash
 from .proof import consistency_proof, inclusion_proof
+from .record import encode_record
 from .recovery import recover
 
 CHECKPOINT_EVERY = 1024  # entries; 10 signatures per second at 10,000 entries per second

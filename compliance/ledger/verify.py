@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sovctl.support.errors import InputError
 
-from ..signing import BadSignature, VerifyKey, parse_vkey
+from ..verify_key import BadSignature, VerifyKey, parse_vkey
 from . import format as layout
 from .checkpoint import Checkpoint
 from .findings import Finding, FindingKind, LedgerVerification

@@ -13,10 +13,10 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass, replace
 
-from sovctl.support.canonical_json import decode_base64
 from sovctl.support.errors import InputError
+from sovctl.support.plain_json import decode_base64
 
-from ..signing import COSIGNATURE, BadSignature, SigningKey, VerifyKey, checked_key_name
+from ..verify_key import COSIGNATURE, BadSignature, Signer, VerifyKey, checked_key_name
 from .checkpoint import Checkpoint, parse_checkpoint
 from .errors import WitnessRefused
 from .merkle import EMPTY_ROOT
@@ -71,7 +71,7 @@ def parse_request(text: str) -> WitnessRequest:
 
 
 def cosign(
-    asked: WitnessRequest, *, last: Checkpoint | None, log_key: VerifyKey, name: str, key: SigningKey, now_s: int
+    asked: WitnessRequest, *, last: Checkpoint | None, log_key: VerifyKey, name: str, key: Signer, now_s: int
 ) -> Checkpoint:
     """Return the checkpoint with the added cosignature of the witness.
 
@@ -119,7 +119,7 @@ def cosigned_at(checkpoint: Checkpoint, name: str, key: VerifyKey) -> int:
     raise BadSignature(f"expected a cosignature by {name}, got none")
 
 
-def _cosignature(checkpoint: Checkpoint, name: str, key: SigningKey, now_s: int) -> SignatureLine:
+def _cosignature(checkpoint: Checkpoint, name: str, key: Signer, now_s: int) -> SignatureLine:
     signature = now_s.to_bytes(_TIME_BYTES, "big") + key.sign(_message(checkpoint, now_s))
     return SignatureLine(name, key.public.note_key_id(name, kind=COSIGNATURE), signature)
 

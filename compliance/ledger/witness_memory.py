@@ -15,7 +15,8 @@ from pathlib import Path
 from sovctl.support.atomic_files import read_error_reason, write_atomic
 from sovctl.support.errors import InputError
 
-from ..signing import COSIGNATURE, VerifyKey, checked_key_name, load_or_create, parse_vkey
+from ..signing import load_or_create, parse_vkey
+from ..verify_key import COSIGNATURE, VerifyKey, checked_key_name
 from .checkpoint import parse_checkpoint
 from .errors import WitnessRefused
 from .witness import cosign, parse_request

@@ -21,6 +21,7 @@ from sovctl.compliance.signing import (
     verify_document,
 )
 from sovctl.support.errors import InputError
+from sovctl.support.plain_json import decode_base64
 
 # C2SP signed-note v1.0.0, "Example".
 EXAMPLE_VKEY = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k"
@@ -109,6 +110,6 @@ def test_an_altered_signature_does_not_verify(change: dict[str, str]) -> None:
 
 
 def test_a_document_signature_is_no_note_signature() -> None:
-    signature = keys.decode_base64(sign_document({"a": 1}, KEY)["sig"])
+    signature = decode_base64(sign_document({"a": 1}, KEY)["sig"])
     with pytest.raises(BadSignature):
         KEY.verify(keys.canonical_json({"a": 1}), signature)

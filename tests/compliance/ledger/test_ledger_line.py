@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from sovctl.compliance.ledger.errors import LedgerUnwritable
-from sovctl.compliance.ledger.format import MAX_RECORD_BYTES, encode_record
+from sovctl.compliance.ledger.format import MAX_RECORD_BYTES
 from sovctl.compliance.ledger.line import LineSender, LineWriter, line
 from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.compliance.ledger.record import encode_record
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
 from sovctl.compliance.signing import SigningKey

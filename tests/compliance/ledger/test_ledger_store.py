@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 
 from sovctl.compliance.ledger.errors import LedgerDamaged, LedgerUnwritable
-from sovctl.compliance.ledger.format import MAX_RECORD_BYTES, encode_record, frame
+from sovctl.compliance.ledger.format import MAX_RECORD_BYTES, frame
 from sovctl.compliance.ledger.merkle import leaf_hash
 from sovctl.compliance.ledger.proof import verify_consistency, verify_inclusion
 from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.compliance.ledger.record import encode_record
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.signing import SigningKey, load_or_create
 from sovctl.support.errors import Busy, InputError

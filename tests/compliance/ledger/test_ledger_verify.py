@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from examples import examples
 from sovctl.compliance.ledger.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
 from sovctl.compliance.ledger.findings import FindingKind, LedgerVerification
-from sovctl.compliance.ledger.format import encode_record, frame, read_entries
+from sovctl.compliance.ledger.format import frame, read_entries
 from sovctl.compliance.ledger.merkle import leaf_hash
 from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.compliance.ledger.record import encode_record
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
 from sovctl.compliance.signing import SigningKey, load_or_create

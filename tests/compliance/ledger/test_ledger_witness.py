@@ -17,7 +17,8 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.ledger.verify import verify_ledger
 from sovctl.compliance.ledger.witness import cosign, cosigned_at, parse_request, request
 from sovctl.compliance.ledger.witness_memory import WitnessMemory
-from sovctl.compliance.signing import COSIGNATURE, BadSignature, SigningKey, parse_vkey
+from sovctl.compliance.signing import BadSignature, SigningKey, parse_vkey
+from sovctl.compliance.verify_key import COSIGNATURE
 from sovctl.support.errors import InputError, SovctlError
 
 ORIGIN = "sovctl.site/test"

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.compliance.ledger.format import MAX_RECORD_BYTES, encode_record
+from sovctl.compliance.ledger.format import MAX_RECORD_BYTES
+from sovctl.compliance.ledger.record import encode_record
 from sovctl.gateway.audit.records import encode
 from sovctl.support.errors import InputError
 
