@@ -15,7 +15,7 @@ class Progress:
     """Progress for the operator: a wave began, a role started on a node, or a wave was observed again."""
 
     kind: str
-    """`wave`, `deferred`, `drained`, `role`, `proven`, `failed`."""
+    """`access`, `wave`, `deferred`, `drained`, `role`, `proven`, `failed`."""
     node: str
     text: str
 

@@ -15,6 +15,7 @@ from ..plan.reboots import KIND
 from ..plan.scope import Scope
 from ..plan.serving import Server
 from ..plan.waves import Wave
+from ..resources.attributes import KIND as KIND_OF_ATTRIBUTES
 from ..resources.context import Context
 from ..resources.removal.node_removal import KIND as KIND_OF_REMOVAL
 from ..resources.removal.steps import REGISTRATION
@@ -64,6 +65,7 @@ class WaveRunner:
         Raises:
             ApplyFailed: nodes failed or were deferred. Within the failure budget all waves were started.
         """
+        self.restore_access()
         self.return_servers()
         for wave in waves:
             self.run(wave)
@@ -108,6 +110,27 @@ class WaveRunner:
         kinds = {node: {change.kind for change in changes} for node, changes in permitted.items()}
         proven = self._prove(wave, {node: of for node, of in kinds.items() if node not in self.rollout.failed})
         self._give_traffic(taken, proven)
+
+    def restore_access(self) -> None:
+        """Correct modes and owners on gateway nodes first: no gateway can drain a server without its own settings.
+
+        No service restarts, and the later waves of the nodes prove the result.
+
+        Raises:
+            ApplyFailed: Ansible did not start.
+        """
+        ids: dict[str, list[str]] = {}
+        for change in self.changes:
+            is_metadata = change.kind == KIND_OF_ATTRIBUTES and "type" not in (change.after or {"type": ""})
+            if is_metadata and change.node in self.rollout.gateways:
+                ids.setdefault(change.node, []).append(change.id)
+        if not ids:
+            return
+        self.journal.write("access-restored", nodes=ids)
+        self.report(Progress("access", "", f"modes and owners first, for drains: {', '.join(ids)}"))
+        for failure in self.executor.change(ids):
+            if failure.node == ALL_NODES:
+                raise ApplyFailed(f"{failure.task}: {failure.message}", hint="no wave was started")
 
     def return_servers(self) -> None:
         """Give traffic to servers that an interrupted apply left drained, if they serve and need no change."""

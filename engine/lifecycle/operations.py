@@ -17,7 +17,7 @@ from . import records, store
 from .certification import evidence_digest, obstacles
 from .evidence import sick_nodes
 from .records import Assessment, Fleet
-from .states import Event, State
+from .states import TRANSITIONS, Event
 
 
 class BreakerOpen(SovctlError):
@@ -104,7 +104,7 @@ class Operations:
                     hint="repair the node, then: sovctl verify",
                 )
             reason = f"level {limits.certification}: sovctl verify, run {run_id}"
-            if record.state is not State.BURN_IN:
+            if Event.CERTIFY not in TRANSITIONS[record.state]:
                 fleet = fleet.after(node, Event.BURN_IN, now=self._now, reason=reason, operator=self._operator)
             fleet = fleet.after(
                 node,

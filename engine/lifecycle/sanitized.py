@@ -20,7 +20,7 @@ _PATTERNS = (
     ("address", re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){4,7}[0-9a-fA-F]{1,4}(?![\w:])")),
 )
 MINIMUM = 4
-"""Characters of the shortest serial number that is replaced without a word boundary check of its own (guess)."""
+"""A value with at most so many characters may be left inside of a longer word, where it is another word (guess)."""
 
 
 class NotSanitized(SovctlError):

@@ -6,6 +6,7 @@
 - An event that is not in the table of a state is rejected.
 - A quarantined node serves again only through repair, burn-in and certification.
 - A node without a record is in service, so that existing sites need no records.
+- A node in service can be certified there: certificates expire, and a renewal needs no drain.
 """
 
 from __future__ import annotations
@@ -59,11 +60,13 @@ TRANSITIONS: dict[State, dict[Event, State]] = {
     State.PROVISIONED: {Event.BURN_IN: State.BURN_IN, Event.QUARANTINE: State.QUARANTINED},
     State.BURN_IN: {Event.CERTIFY: State.CERTIFIED, Event.QUARANTINE: State.QUARANTINED},
     State.CERTIFIED: {
+        Event.CERTIFY: State.CERTIFIED,
         Event.RELEASE: State.IN_SERVICE,
         Event.DRAIN: State.DRAINING,
         Event.QUARANTINE: State.QUARANTINED,
     },
     State.IN_SERVICE: {
+        Event.CERTIFY: State.IN_SERVICE,
         Event.SUSPECT: State.SUSPECT,
         Event.DRAIN: State.DRAINING,
         Event.QUARANTINE: State.QUARANTINED,

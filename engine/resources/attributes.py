@@ -27,6 +27,7 @@ from .software import model, repository
 from .software.environment import ROOT
 
 PROGRAM = package_folder("engine/facts/probes") / "attributes_probe.py"
+KIND = "attributes"
 QUERY = "attributes"
 _FILE = {"type": "file", "mode": "0644", "uid": 0, "gid": 0, "is_locked": False}
 _FOLDER = {**_FILE, "type": "folder", "mode": "0755"}
@@ -82,7 +83,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
     seen = _seen(facts) if facts else {}
     for path, state in expected(context, node).items():
         yield Desired(
-            kind="attributes",
+            kind=KIND,
             name=path,
             state=state,
             why="only root may change what sovctl writes",
@@ -118,4 +119,4 @@ def _query(context: Context, node: Node) -> Query:
     return Query(commands={QUERY: ["python3", "-c", package_text(PROGRAM), *expected(context, node)]})
 
 
-RESOURCE_TYPE = ResourceType("attributes", _expect, _observe, _query)
+RESOURCE_TYPE = ResourceType(KIND, _expect, _observe, _query)

@@ -67,7 +67,10 @@ class Drainer(Protocol):
         """
 
     def drained(self, *, gateways: Collection[str]) -> dict[Server, str]:
-        """Return the reason by replica that is drained on at least one gateway; see `is_ours`."""
+        """Return the reason by replica that is drained on at least one gateway; see `is_ours`.
+
+        A gateway with unusable settings is skipped: all gateways drain the same servers, and `drain` rejects it.
+        """
 
 
 class GatewayDrainer:
@@ -128,11 +131,17 @@ class GatewayDrainer:
         argv = ["runuser", f"--user={GATEWAY_USER}", "--", *command, *(self._urls[server] for server in servers)]
         answers = run_on(self._site.spec, self._site.folder, gateways, argv, timeout_s=timeout_s)
         for node, answer in answers.items():
-            if answer.code != ExitCode.OK and not is_unable(answer):
+            is_skipped = subcommand == "list" and answer.code == ExitCode.BAD_INPUT
+            if answer.code != ExitCode.OK and not is_unable(answer) and not is_skipped:
                 reason = answer.error.splitlines()[0] if answer.error else f"exit code {answer.code}"
                 raise ApplyFailed(
                     f"{node}: the gateway did not confirm `servers {subcommand}`: {reason}",
-                    hint="no node of this wave was changed; see journalctl --unit sovctl-gateway on the node",
+                    hint="no node of this wave was changed; "
+                    + (
+                        f"correct the gateway first: sovctl plan --limit {node}, sovctl apply"
+                        if answer.code == ExitCode.BAD_INPUT
+                        else "see journalctl --unit sovctl-gateway on the node"
+                    ),
                 )
         return answers
 

@@ -69,8 +69,7 @@ def write(issuer: Issuer, node: str, run: str, stored: Sequence[StoredEvidence],
 def _values(issuer: Issuer, stored: Sequence[StoredEvidence]) -> Iterator[tuple[str, str]]:
     """Yield all originals of the site: names and addresses, and serial numbers of all nodes."""
     yield "site", issuer.spec.site.name
-    for group, node in issuer.spec.nodes():
-        yield "group", group.name
+    for _, node in issuer.spec.nodes():  # no output of a node has the name of its group
         yield "node", node.name
         yield "address", str(node.address)
     for inventory in issuer.inventories(stored).values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
@@ -162,6 +162,19 @@ def test_within_the_budget_the_other_nodes_are_done_and_the_floor_still_holds(st
     assert "change hgx-4" not in run.nodes.log, "general has no other replica left"
     assert run.nodes.log[-1] == "check gw-2"
     assert {"node-failed", "node-deferred"} <= set(run.events())
+
+
+def test_settings_of_gateways_are_readable_before_the_first_drain(start: Callable[..., Run]) -> None:
+    run = start()
+    changed = run.runner.changes[0]
+    more = [
+        replace(changed, node=node, kind="attributes", name="/etc/sovctl", before={key: 0}, after={key: value})
+        for node, key, value in (("gw-2", "gid", 963), ("gw-1", "type", "folder"), ("hgx-1", "mode", "0750"))
+    ]
+    run.runner.changes = [*run.runner.changes, *more]
+    run.go()
+    assert run.nodes.log[:2] == ["change gw-2", "drain reasoning on gw-1+gw-2"]
+    assert run.events()[:2] == ["access-restored", "drain-started"]
 
 
 def test_servers_that_an_interrupted_apply_left_drained_are_given_back_if_nothing_is_left_to_change(

@@ -38,7 +38,10 @@ def run_of(state: Path, run_id: str = RUN, verdict: str = "PASS", **odd: str) ->
     for old, new in (each.split(">") for each in odd.values()):
         parts = {name: text.replace(old, new) for name, text in parts.items()}
     raw = raw_of(answer(parts))
-    items = [made("node.inventory", "n1", verdict, raw=raw), made("gpu.ecc", "n1", raw=b"10.77.0.11 INVENTED-1\n")]
+    items = [
+        made("node.inventory", "n1", verdict, raw=raw),
+        made("gpu.ecc", "n1", raw=b"10.77.0.11 INVENTED-1, services of a GPU\n"),
+    ]
     return fill(state, items, run_id)
 
 
@@ -83,6 +86,7 @@ def test_a_packet_has_no_original_value_and_a_valid_copy(tmp_path: Path) -> None
     assert set(texts) == {"certificate.json", "results.json", "outputs/node.inventory.txt", "outputs/gpu.ecc.txt"}
     for text in texts.values():
         assert not any(original in text for original in ("INVENTED", "10.77.0", "GPU-0000", '"n1"'))
+    assert "services of a GPU" in texts["outputs/gpu.ecc.txt"], "words of the tools that are names of groups too"
     copy = json.loads(texts["certificate.json"])
     assert copy["certificate"]["is_sanitized"]
     key = load_key(tmp_path / "keys/ledger.key").public

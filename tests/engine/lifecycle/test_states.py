@@ -60,6 +60,12 @@ def test_a_node_drained_for_maintenance_is_released() -> None:
     assert send(Fleet(), Event.DRAIN, Event.RELEASE).state("n1") is State.IN_SERVICE
 
 
+def test_a_certificate_is_renewed_in_service_and_not_while_suspect() -> None:
+    assert send(Fleet(), Event.CERTIFY).state("n1") is State.IN_SERVICE
+    with pytest.raises(InputError, match="got certify"):
+        send(Fleet(), Event.SUSPECT, Event.CERTIFY)
+
+
 def test_a_repeated_fault_needs_the_next_remedy_until_isolation() -> None:
     earlier: list[tuple[datetime, Remedy]] = []
     found = []
