@@ -35,6 +35,7 @@ TOPICS = (
     "nvlink",
     "xid",
     "ib",
+    "nccl",
     "fabric",
     "node",
     "uniform",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from ...fabric.cabling import PlannedLink
+from ...facts.benchmarks.golden_tokens import GoldenRecord
 from ...facts.counters import CounterReading
 from ...resources.context import Context
 
@@ -49,6 +50,7 @@ class CheckContext:
         today: UTC; compared with the last day of perimeter exceptions and of the root certificate.
         cabling: links of `fabric.cabling_file`; empty without one.
         readings: counters of earlier runs by node and check id.
+        golden: recorded tokens by name of the pool.
     """
 
     context: Context
@@ -56,3 +58,4 @@ class CheckContext:
     today: date
     cabling: tuple[PlannedLink, ...] = ()
     readings: Mapping[tuple[str, str], CounterReading] = field(default_factory=dict)
+    golden: Mapping[str, GoldenRecord] = field(default_factory=dict)

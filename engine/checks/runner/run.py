@@ -79,7 +79,7 @@ def run(
     Args:
         nodes: names, `site` for the controller; all if empty.
         checks: patterns of check ids; all if empty.
-        level: contains the checks; None: all checks that put no load on a node.
+        level: contains the checks; None: those of quick and full that put no load on a node.
         jobs: number of parallel processes; None: one per node, at most the number of cores.
         allow_downtime: pools, and `gateway`, next to which active tests may run.
         report: called for each result with the number of results, the number of targets, target and result.

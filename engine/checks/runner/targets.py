@@ -44,7 +44,7 @@ def choose(
     """Return the targets on the named nodes whose check id matches a pattern; all if no node or pattern is named.
 
     Args:
-        level: contains their checks; None: all checks that put no load on a node.
+        level: contains their checks; None: all checks of quick and full that put no load on a node.
         nodes: names; `site` is the controller. A check of several nodes needs all of them.
         checks: patterns with `*`, such as `perimeter.*`; former ids match too.
     """
@@ -59,7 +59,9 @@ def choose(
 
 
 def _is_of_level(check: Check[Any], level: Level | None) -> bool:
-    return not check.is_active if level is None else level.contains(check.level)
+    if level is None:
+        return not check.is_active and check.level is not Level.BURN_IN
+    return level.contains(check.level)
 
 
 def _matches(target: CheckTarget, patterns: Iterable[str]) -> bool:

@@ -8,16 +8,21 @@ from datetime import date, timedelta
 import pytest
 from check_sites import TODAY, check_context
 
+from sovctl.engine.catalog.benchmarks import load_benchmarks
 from sovctl.engine.certificate_authority import LEAF_DAYS
 from sovctl.engine.checks.definitions.gpu import _gpu_check
+from sovctl.engine.checks.definitions.ib import _pairs
+from sovctl.engine.checks.definitions.nccl import _group, _one_node
 from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
 from sovctl.engine.checks.definitions.perimeter import exception_only_from_gateway, no_way_out
 from sovctl.engine.checks.definitions.perimeter._attempts import Endpoint
 from sovctl.engine.checks.definitions.pool import _replicas
 from sovctl.engine.checks.definitions.site import root_certificate_lasts
+from sovctl.engine.checks.model.check import Level
 from sovctl.engine.checks.model.check_context import CheckContext
-from sovctl.engine.checks.registry import CHECKS, FORMER_IDS, KNOWN_CHECKS
+from sovctl.engine.checks.registry import BY_ID, CHECKS, FORMER_IDS, KNOWN_CHECKS
 from sovctl.engine.checks.runner.targets import choose, populations, targets_of
+from sovctl.engine.spec.fabric import InfinibandFabric
 
 CLOUD = Endpoint("10.88.0.2", 443)
 OUTSIDE = (Endpoint("192.0.2.1", 443), Endpoint("192.0.2.1", 53), Endpoint("2001:db8::1", 443))
@@ -159,3 +164,53 @@ def test_a_former_check_id_still_chooses_its_check(lab_context: CheckContext) ->
 def test_no_former_check_id_is_in_use() -> None:
     assert FORMER_IDS == {"pool.canary-answers": "pool.probe-answers"}
     assert KNOWN_CHECKS.isdisjoint(FORMER_IDS)
+
+
+def test_nccl_limits_follow_from_board_and_number_of_nodes() -> None:
+    site = check_context("bank-hybrid")
+    one = found(site, "nccl.one-node-bandwidth", targets(site, "nccl.one-node-bandwidth")[0])
+    assert isinstance(one, _one_node.Expected)
+    assert (one.gpus, one.payload_bytes, one.minimum_gb_s, one.needs_nvls) == (8, 16 << 30, 460, True)
+    (name,) = targets(site, "nccl.all-nodes-bandwidth")
+    group = found(site, "nccl.all-nodes-bandwidth", name)
+    assert isinstance(group, _group.Expected)
+    assert group.minimum_gb_s == 440
+    assert len(group.nodes) == len(group.addresses) > 1
+
+
+def test_boards_without_nvlink_sharp_are_not_asked_for_it_and_unknown_boards_have_no_limit() -> None:
+    limits = load_benchmarks()
+    assert limits.nccl_limit("a100-sxm-8", nodes=1, gpus=8).nvls is False  # type: ignore[union-attr]
+    assert limits.nccl_limit("l40s-4", nodes=1, gpus=4) is None
+    assert limits.nccl_limit("h100-sxm-8", nodes=1, gpus=4) is None
+    assert limits.rdma_limit(100) is None
+
+
+def test_the_cpu_engine_of_a_lab_has_no_nccl_between_nodes(lab_context: CheckContext) -> None:
+    assert targets(lab_context, "nccl.all-nodes-bandwidth") == []
+
+
+def test_checks_of_burn_in_run_only_at_that_level(lab_context: CheckContext) -> None:
+    everything = targets_of(lab_context)
+    assert [each for each in everything if each.check.id == "pool.golden-tokens"]
+    assert not [each for each in choose(everything) if each.check.id == "pool.golden-tokens"]
+    chosen = choose(everything, level=Level.BURN_IN)
+    assert [each for each in chosen if each.check.id == "pool.golden-tokens"]
+
+
+def test_pairs_of_neighbours_measure_every_rail_one_after_the_other() -> None:
+    site = check_context("bank-hybrid")
+    fabric = InfinibandFabric(probe_node="dgx-1")
+    spec = site.context.spec.model_copy(update={"fabric": fabric})
+    with_fabric = replace(site, context=replace(site.context, spec=spec))
+    pairs = targets(with_fabric, "ib.pair-bandwidth")
+    assert pairs
+    assert targets(site, "ib.pair-bandwidth") == []
+    for name in pairs:
+        expectation = found(with_fabric, "ib.pair-bandwidth", name)
+        assert isinstance(expectation, _pairs.Expected)
+        assert len(expectation.rails) == 8
+        commands = BY_ID["ib.pair-bandwidth"].commands(expectation)  # type: ignore[attr-defined]
+        assert len(commands) == 8 * 3 * 2
+        assert {command.node for command in commands} == set(expectation.nodes)
+        assert all(command.ready for command in commands if command.ends_with_others)

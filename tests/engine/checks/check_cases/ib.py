@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from benchmark_samples import perftest_bandwidth, perftest_latency
 from check_cases.case import FAIL, UNKNOWN, WARN, Bad, Sample, boot
 
+from sovctl.engine.catalog.benchmarks import load_benchmarks
+from sovctl.engine.checks.definitions.ib import _pairs
 from sovctl.engine.checks.definitions.ib._ports import Expected
 
 COUNTERS = (
@@ -61,8 +64,63 @@ SLOTS = frozenset(f"0000:1{index}:00.0" for index in range(8))
 FREE, NAMED = Expected(ports=8, rate_gbit_s=400), Expected(ports=8, rate_gbit_s=400, compute=SLOTS)
 STORAGE = adapter("mlx5_8", "0000:aa:00.0", rate="200 Gb/sec (4X HDR)")
 ESSENTIAL = ("mlx5_0/ports/1/state", "mlx5_0/ports/1/rate", "mlx5_0/ports/1/phys_state", "mlx5_0/ports/1/link_layer")
+PAIR = _pairs.Expected(
+    subject="n1+n2",
+    nodes=("n1", "n2"),
+    server_address="10.0.0.1",
+    rails=("0000:18:00.0", "0000:40:00.0"),
+    link_gbit_s=400,
+    limit=load_benchmarks().rdma_limit(400),
+)
+
+
+def pair(text: str, *, runs: int, rail: int = 0, slow: str | tuple[int, str] = "") -> dict[str, str | tuple[int, str]]:
+    """Client's outputs of both rails; those of `rail` are `slow`, if given."""
+    numbers = [(each, run) for each in (0, 1) for run in range(1, runs + 1)]
+    return {f"rail{each}-run{run}": slow if slow and each == rail else text for each, run in numbers}
+
+
+RATE, LATE = perftest_bandwidth(size=1 << 20), perftest_latency()
+SLOW = perftest_bandwidth(196.2, size=1 << 20)
 
 SAMPLES = {
+    "ib.pair-bandwidth": Sample(
+        PAIR,
+        pair(RATE, runs=3),
+        {
+            "slow-rail": Bad(
+                pair(RATE, runs=3, rail=1, slow=SLOW),
+                FAIL,
+                "380 Gbit/s on rail 1 (0000:40:00.0) between n2 and n1, got 196.2",
+            ),
+            "two-of-three": Bad({"rail0-run1": SLOW, "rail0-run3": SLOW}, FAIL, "rail 0"),
+            "in-mebibytes": Bad(
+                pair(perftest_bandwidth(196.2, size=1 << 20, unit="MiB/sec"), runs=3), FAIL, "got 196.2"
+            ),
+            "ethernet": Bad(pair(perftest_bandwidth(size=1 << 20, link="Ethernet"), runs=3), UNKNOWN, "over Ethernet"),
+            "no-connection": Bad(
+                pair(RATE, runs=3, slow=(1, "Couldn't connect to 10.0.0.1:18515\n")), UNKNOWN, "Couldn't connect"
+            ),
+            "no-adapter": Bad(pair(RATE, runs=3, slow=(3, "")), UNKNOWN, "got 3"),
+            "hangs": Bad({"rail1-run2": (124, "")}, UNKNOWN, "124"),
+            "latency-instead": Bad({"rail1-run2": LATE}, UNKNOWN, "3 bandwidths"),
+        },
+        ("RDMA_Write", "Link type", "#bytes", "1048576"),
+    ),
+    "ib.pair-latency": Sample(
+        PAIR,
+        pair(LATE, runs=1),
+        {
+            "late": Bad(
+                pair(LATE, runs=1, rail=1, slow=perftest_latency(31.7)),
+                FAIL,
+                "5 us on rail 1 (0000:40:00.0) between n2 and n1, got 31.7",
+            ),
+            "no-connection": Bad(pair(LATE, runs=1, slow=(1, "")), UNKNOWN, "exit code 0"),
+            "bandwidth-instead": Bad({"rail1-run1": RATE}, UNKNOWN, "one latency"),
+        },
+        ("RDMA_Write", "Link type", "#bytes", "1000 "),
+    ),
     "ib.ports-active": Sample(
         FREE,
         sysfs(),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from check_cases.case import FAIL, UNKNOWN, Bad, Sample, lines
+from check_cases.case import FAIL, UNKNOWN, WARN, A, B, Bad, Sample, lines
 
-from sovctl.engine.checks.definitions.pool import _replicas
+from sovctl.engine.checks.definitions.pool import _replicas, golden_tokens
+from sovctl.engine.facts.benchmarks.golden_tokens import Binding, Completion, GoldenRecord
 
 POOL = _replicas.Expected(
     subject="chat",
@@ -81,7 +82,62 @@ def doors(**answers: str) -> str:
     )
 
 
+GPU = "NVIDIA H100 80GB HBM3"
+COMPLETION = Completion((9, 8, 7), (11, 12, 13, 14), (-0.1, -0.2, -0.05, -0.7), (3.0, 2.5, 4.0, 0.01))
+BINDING = Binding(
+    model_sha256=A,
+    engine_version="0.32.0",
+    quantization="weights as published, KV cache as published",
+    layout="2 tensor, 1 pipeline ranks",
+    gpu=GPU,
+)
+RECORD = GoldenRecord("chat", BINDING, (COMPLETION, COMPLETION), "2026-11-28T07:00:00Z", "run-1")
+GOLDEN = golden_tokens.Expected(**vars(POOL), pool="chat", model="echo", record=RECORD, tolerance=0.15)
+
+
+def answers(version: str = "0.32.0", prompts: int = 2, **second: object) -> str:
+    """Output of golden_tokens.py; `second` changes the answer of the second prompt."""
+    rows = [
+        {
+            "prompt": number,
+            "prompt_token_ids": [9, 8, 7],
+            "token_ids": [11, 12, 13, 14],
+            "logprobs": [-0.11, -0.19, -0.05, -0.72],
+            "margins": [3.0, 2.5, 4.0, 0.02],
+        }
+        | (second if number == 1 else {})
+        for number in range(prompts)
+    ]
+    return lines({"path": "/version", "version": version}, *rows)
+
+
 SAMPLES = {
+    "pool.golden-tokens": Sample(
+        GOLDEN,
+        {"answers": answers(), "model": f"{A}  -\n", "gpus": f"{GPU}\n{GPU}\n"},
+        {
+            "other-token": Bad(
+                {"answers": answers(token_ids=[11, 12, 99, 14])}, FAIL, "token 13 at 2 of prompt 1, got 99"
+            ),
+            "near-tie": Bad({"answers": answers(token_ids=[11, 12, 13, 99])}, WARN, "token 14 at 3 of prompt 1"),
+            "other-probability": Bad(
+                {"answers": answers(logprobs=[-0.1, -0.9, -0.05, -0.7])}, FAIL, "log probability -0.200"
+            ),
+            "shorter": Bad(
+                {"answers": answers(token_ids=[11, 12], logprobs=[-0.1, -0.2], margins=[3.0, 2.5])}, FAIL, "4 tokens"
+            ),
+            "other-tokenizer": Bad({"answers": answers(prompt_token_ids=[1, 2])}, FAIL, "another tokenizer"),
+            "fewer-prompts": Bad({"answers": answers(prompts=1)}, FAIL, "2 completions, got 1"),
+            "not-a-number": Bad({"answers": answers(logprobs=[None, -0.2, -0.05, -0.7])}, UNKNOWN, "one JSON object"),
+            "silent": Bad({"answers": answers(error="TimeoutError: timed out")}, UNKNOWN, "timed out"),
+            "other-version": Bad({"answers": answers(version="0.31.0")}, UNKNOWN, "'0.32.0' recorded, '0.31.0' now"),
+            "other-model": Bad({"model": f"{B}  -\n"}, UNKNOWN, "model_sha256"),
+            "other-gpu": Bad({"gpus": "NVIDIA H200\n"}, UNKNOWN, "'NVIDIA H200' now"),
+            "mixed-gpus": Bad({"gpus": f"{GPU}\nNVIDIA H200\n"}, UNKNOWN, "GPUs of one model"),
+            "no-manifest": Bad({"model": (1, "")}, UNKNOWN, "exit code 0 of model"),
+        },
+        ("/version", '"prompt": 0', '"prompt": 1', A),
+    ),
     "pool.flags-as-planned": Sample(
         POOL,
         {"unit": POOL_UNIT, "process": pool_process(), "config": POOL_CONFIG, "api": pool_api()},
