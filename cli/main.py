@@ -27,6 +27,7 @@ COMMANDS = (
     "verify",
     "report",
     "fabric",
+    "golden",
     "node",
     "size",
     "catalog",

@@ -12,6 +12,7 @@
   evidence/   evidence of `sovctl verify`
   ledger/     Merkle log
   reports/    reports for auditors
+  golden/     recorded tokens of pools
   nodes.json, members.json   life cycle and registry of nodes
   lock        held while a command changes the site
 """

@@ -10,7 +10,7 @@ from sovctl.support.errors import InputError
 
 from ...certificate_authority import Authority
 from ...fabric.cabling import PlannedLink
-from ...site import counter_records
+from ...site import counter_records, golden_tokens
 from ...site.site import Site
 from ...validation.cabling_file import read_plan
 from ..model.check_context import CONTROLLER, CheckContext, Controller
@@ -34,6 +34,7 @@ def build_context(site: Site, *, today: date) -> CheckContext:
         today=today,
         cabling=_cabling(site),
         readings=counter_records.load(site.state.counters),
+        golden=golden_tokens.load_all(site.state.root, [pool.name for pool in site.spec.pools]),
     )
 
 
