@@ -15,7 +15,7 @@ from sovctl.compliance.evidence.store import StoredEvidence
 from sovctl.support.canonical_json import digest
 
 from ..spec.lifecycle import CertificationLevel
-from .evidence import HARDWARE, node_of
+from .evidence import node_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Requirement:
     gpus_only: bool = False
 
 
-_HARDWARE = Requirement(HARDWARE, "hardware check", gpus_only=True)
+_HARDWARE = Requirement(("gpu.",), "hardware check", gpus_only=True)
 _SOFTWARE = Requirement(("software.", "access.", "perimeter."), "check of software, access or firewall")
 
 LEVELS: Mapping[CertificationLevel, tuple[Requirement, ...]] = {

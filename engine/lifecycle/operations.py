@@ -121,7 +121,7 @@ class Operations:
         """Mark the nodes with failed hardware checks in the newest run as suspect; return its id and the result."""
         run_id, stored = self.newest_run()
         evidence = [each.evidence for each in stored]
-        sick = {node: reason for node, reason in sick_nodes(evidence).items() if node in self._names}
+        sick = {node: found for node, found in sick_nodes(evidence).items() if node in self._names}
         found = records.assess(self.fleet, self._spec, sick, now=self._now, operator=self._operator)
         self._save(found.fleet, f"run {run_id}")
         return run_id, found

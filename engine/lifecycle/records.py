@@ -10,6 +10,7 @@ from sovctl.support.errors import InputError
 
 from ..spec import SiteSpec
 from .breaker import limit, opens
+from .evidence import Sickness
 from .leaves import LeafFault, leaf_faults
 from .remedies import Remedy, next_remedy
 from .states import Event, State, next_state
@@ -152,11 +153,11 @@ class Assessment:
     remedies: Mapping[str, Remedy]
 
 
-def assess(fleet: Fleet, spec: SiteSpec, sick: Mapping[str, str], *, now: datetime, operator: str) -> Assessment:
+def assess(fleet: Fleet, spec: SiteSpec, sick: Mapping[str, Sickness], *, now: datetime, operator: str) -> Assessment:
     """Mark sick nodes as suspect with their next remedy, except nodes of an indicted leaf.
 
     Args:
-        sick: reason by node.
+        sick: failed hardware checks by node.
     """
     leaves = leaf_faults(sick, {node.name: node.leaf for _, node in spec.nodes()})
     of_leaves = {node for fault in leaves for node in fault.sick}
@@ -164,8 +165,10 @@ def assess(fleet: Fleet, spec: SiteSpec, sick: Mapping[str, str], *, now: dateti
     for node in _in_service(fleet, sick):
         if node in of_leaves:
             continue
-        remedies[node] = next_remedy(fleet.nodes.get(node, NodeRecord()).remedies(), now)
-        fleet = fleet.after(node, Event.SUSPECT, now=now, reason=sick[node], operator=operator, remedy=remedies[node])
+        earlier = fleet.nodes.get(node, NodeRecord()).remedies()
+        remedies[node] = next_remedy(earlier, now, least=sick[node].least)
+        reason = sick[node].reason
+        fleet = fleet.after(node, Event.SUSPECT, now=now, reason=reason, operator=operator, remedy=remedies[node])
     return Assessment(fleet, tuple(leaves), remedies)
 
 

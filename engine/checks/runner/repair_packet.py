@@ -21,7 +21,7 @@ from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError
 
 from ...lifecycle import certificate_store
-from ...lifecycle.evidence import HARDWARE, node_of
+from ...lifecycle.evidence import is_hardware, node_of
 from ...lifecycle.node_certificate import signed_by
 from ...lifecycle.sanitized import sanitized
 from .node_certificates import Issuer
@@ -54,7 +54,7 @@ def write(issuer: Issuer, node: str, run: str, stored: Sequence[StoredEvidence],
         files["certificate.json"] = json.dumps(signed_by(document | {"is_sanitized": True}, key), indent=1) + "\n"
     rows = [{"check": e.check_id, "target": e.target, "verdict": e.verdict.value, "reason": e.reason} for e in own]
     files["results.json"] = clean(json.dumps(rows, indent=1)) + "\n"
-    hardware = [each for each in own if each.check_id.startswith((*HARDWARE, "node."))]
+    hardware = [each for each in own if is_hardware(each.check_id) or each.check_id.startswith("node.")]
     for each in hardware:
         raw = read_raw(issuer.root / "evidence", each.raw_sha256).decode("utf-8", "replace")
         files[f"outputs/{each.check_id}.txt"] = clean(raw)

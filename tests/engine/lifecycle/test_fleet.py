@@ -12,13 +12,14 @@ from evidence_specimens import made
 
 from sovctl.compliance.evidence.record import Evidence
 from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.engine.checks.registry import CHECKS
 from sovctl.engine.lifecycle import store
 from sovctl.engine.lifecycle.breaker import limit
 from sovctl.engine.lifecycle.certification import obstacles
-from sovctl.engine.lifecycle.evidence import sick_nodes
+from sovctl.engine.lifecycle.evidence import HARDWARE, LEAST, SETTINGS, Sickness, is_hardware, sick_nodes
 from sovctl.engine.lifecycle.leaves import leaf_faults
 from sovctl.engine.lifecycle.records import Fleet, assess, quarantine, reset_breaker
-from sovctl.engine.lifecycle.remedies import Remedy
+from sovctl.engine.lifecycle.remedies import LADDER, Remedy
 from sovctl.engine.lifecycle.states import Event, State
 from sovctl.engine.spec import SiteSpec
 from sovctl.support.errors import InputError
@@ -43,8 +44,8 @@ def nodes_of(leaf: str) -> list[str]:
     return [node for node, each in LEAVES.items() if each == leaf]
 
 
-def sick(nodes: list[str]) -> dict[str, str]:
-    return dict.fromkeys(nodes, "failed: ib.links")
+def sick(nodes: list[str]) -> dict[str, Sickness]:
+    return dict.fromkeys(nodes, Sickness("failed: ib.links"))
 
 
 def test_a_bad_leaf_is_indicted_and_its_nodes_stay_in_service(spec: SiteSpec) -> None:
@@ -111,8 +112,8 @@ def test_unreadable_records_are_an_error_and_not_an_empty_fleet(tmp_path: Path, 
         store.load(tmp_path)
 
 
-def evidence(check: str, node: str, verdict: str = "PASS"):  # type: ignore[no-untyped-def]
-    return made(check, node, verdict)[0]
+def evidence(check: str, node: str, verdict: str = "PASS", **fields: str):  # type: ignore[no-untyped-def]
+    return made(check, node, verdict)[0].model_copy(update=fields)
 
 
 def test_only_failed_hardware_checks_make_a_node_sick() -> None:
@@ -122,7 +123,37 @@ def test_only_failed_hardware_checks_make_a_node_sick() -> None:
         evidence("gpu.ecc", "n2", "UNKNOWN"),
         evidence("clock.synchronized", "n3", "FAIL"),
     ]
-    assert sick_nodes(found) == {"n1": "failed: gpu.ecc, ib.links"}
+    assert sick_nodes(found) == {"n1": Sickness("failed: gpu.ecc, ib.links", Remedy.RESET_GPU)}
+
+
+@pytest.mark.parametrize(
+    ("check", "reason", "remedy"),
+    [
+        ("xid.none-since-boot", "expected no Xid 79 of GPU 0000:61:00, got 1, action RESTART_BM", Remedy.REBOOT),
+        ("xid.none-since-boot", "expected no Xid 31 of GPU 0000:61:00, got 1, action RESTART_APP", LADDER[0]),
+        ("xid.none-since-boot", "expected no Xid 142 of GPU 0000:61:00, got 1, action CONTACT_SUPPORT", Remedy.ISOLATE),
+        ("nvlink.links-active", "expected 18 links, got 17", Remedy.RESET_GPU),
+        ("nvlink.switches-present", "expected 4, got 3", Remedy.AC_CYCLE),
+        ("vram.row-of-the-future", "expected 0, got 1", LADDER[0]),
+    ],
+)
+def test_the_first_remedy_is_one_that_can_help(check: str, reason: str, remedy: Remedy, spec: SiteSpec) -> None:
+    found = sick_nodes([evidence(check, "n1", "FAIL", reason=reason)])
+    assert assess(Fleet(), spec, found, now=NOW, operator="ops").remedies == {"n1": remedy}
+
+
+def test_every_check_of_hardware_is_known_as_one_or_as_a_setting() -> None:
+    topics = {"gpu", "vram", "bus", "nvlink", "ib", "xid", "memory", "disk", "bmc", "diagnostic", "bandwidth", "nccl"}
+    ids = {check.id for check in CHECKS}
+    assert {each for each in ids if is_hardware(each)} == {
+        each for each in ids - SETTINGS if each.partition(".")[0] in topics
+    }
+    assert ids >= {each for each in LEAST if not each.endswith(".")}
+    assert all(each.startswith(HARDWARE) for each in (*LEAST, *SETTINGS))
+
+
+def test_a_failed_setting_makes_no_node_sick() -> None:
+    assert sick_nodes([evidence(each, "n1", "FAIL") for each in sorted(SETTINGS)]) == {}
 
 
 def test_a_certification_needs_newer_evidence_without_obstacles() -> None:
