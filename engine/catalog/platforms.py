@@ -59,6 +59,12 @@ class CheckProfile(CatalogModel):
     """Minimum of DCGM's memory bandwidth test."""
     targeted_stress_gflops: Figure | None = None
     """Target of DCGM's targeted stress test."""
+    targeted_power_w: Figure | None = None
+    """Target of DCGM's targeted power test."""
+    host_bandwidth_min_gb_s: Figure | None = None
+    """Lowest rate of a copy between the host and one GPU, in either direction."""
+    peer_bandwidth_min_gb_s: Figure | None = None
+    """Lowest rate of a copy between two GPUs, in one direction."""
     compute_nics: Figure | None = None
     compute_nic_gbit_s: Figure | None = None
 

@@ -33,6 +33,8 @@ TOPICS = (
     "bus",
     "driver",
     "nvlink",
+    "diagnostic",
+    "bandwidth",
     "xid",
     "ib",
     "nccl",

@@ -20,7 +20,7 @@ class Lifecycle(SpecModel):
     With more, the circuit breaker opens, and `sovctl node reset-breaker` is required. The default is a guess."""
     certification: CertificationLevel = "verify"
     """Evidence that `sovctl node certify` requires: `verify`: all checks of `sovctl verify` without FAIL and UNKNOWN;
-    `burn-in`: in addition a burn-in result, which this version cannot produce, so that it certifies no GPU node."""
+    `burn-in`: on GPU nodes in addition results of `sovctl verify --level burn-in`."""
     certificate_days: Annotated[int, Field(ge=1, le=825)] = 90
     """Days until the certificate of a node expires. The default is a guess."""
     require_certificate: bool = False

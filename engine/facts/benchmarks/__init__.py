@@ -1,1 +1,1 @@
-"""Parsers of programs that measure collectives, links and answers: nccl-tests, the log of NCCL, perftest."""
+"""Parsers of programs that measure collectives, copies, links and answers: nccl-tests, nvbandwidth, perftest."""

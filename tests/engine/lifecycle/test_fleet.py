@@ -191,7 +191,11 @@ def test_old_evidence_certifies_no_node() -> None:
 
 def test_the_level_burn_in_blocks_without_a_burn_in_result() -> None:
     good = [evidence("gpu.ecc", "n1"), evidence("software.locked", "n1")]
-    assert against("n1", good, level="burn-in") == ["no result of a burn-in, which level burn-in requires"]
-    assert against("n1", [*good, evidence("burn-in.r3", "n1")], level="burn-in") == []
-    failed = [*good, evidence("burn-in.r3", "n1", "FAIL")]
-    assert against("n1", failed, level="burn-in") == ["burn-in.r3: FAIL"]
+    assert against("n1", good, level="burn-in") == [
+        "no result of a longest diagnostic of DCGM (diagnostic.dcgm-r4), which level burn-in requires",
+        "no result of a soak (diagnostic.soak), which level burn-in requires",
+    ]
+    soak = evidence("diagnostic.soak", "n1")
+    assert against("n1", [*good, soak, evidence("diagnostic.dcgm-r4", "n1")], level="burn-in") == []
+    failed = [*good, soak, evidence("diagnostic.dcgm-r4", "n1", "FAIL")]
+    assert against("n1", failed, level="burn-in") == ["diagnostic.dcgm-r4: FAIL"]

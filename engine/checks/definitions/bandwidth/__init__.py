@@ -1,0 +1,1 @@
+"""Rates of copies between hosts and GPUs, measured with nvbandwidth."""

@@ -1,0 +1,1 @@
+"""Diagnostics of DCGM: deployment, memory, links, and GPUs under load."""
