@@ -58,7 +58,8 @@ def _list_faults(*, as_json: bool) -> None:
     from sovctl.engine.lab.hardware.fault_table import FAULTS
 
     if as_json:
-        rows = [(each.name, each.target.name.lower(), each.shows, each.expects) for each in FAULTS]
-        output.document([dict(zip(("name", "part", "shows", "expects"), row, strict=True)) for row in rows])
+        rows = [(each.name, each.target.name.lower(), each.shows, each.expects, each.under_load) for each in FAULTS]
+        names = ("name", "part", "shows", "expects", "under_load")
+        output.document([dict(zip(names, row, strict=True)) for row in rows])
     else:
         output.table(("fault", "of", "shows"), [(each.name, each.target.name.lower(), each.shows) for each in FAULTS])

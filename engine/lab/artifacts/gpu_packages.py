@@ -203,8 +203,17 @@ def _driver_family(upstream: str) -> list[StandIn]:
             version,
             "NVIDIA driver user space for computing, with nvidia-smi",
             depends=(f"nvidia-kernel-open-dkms (= {version})", f"nvidia-persistenced (= {version})"),
-            modules=("nvidia_smi.py", "smi_query.py", "smi_report.py", "smi_text.py", "h100_report.outline"),
-            programs={"usr/bin/nvidia-smi": ("nvidia_smi", "main", "sys.argv[1:]")},
+            modules=(
+                *("nvidia_smi.py", "smi_query.py", "smi_report.py", "smi_text.py", "h100_report.outline"),
+                *("nccl_tests.py", "perftest.py"),
+            ),
+            programs={
+                "usr/bin/nvidia-smi": ("nvidia_smi", "main", "sys.argv[1:]"),
+                # No package of the lock contains these; a site installs them itself.
+                "usr/bin/all_reduce_perf": ("nccl_tests", "main", "sys.argv[1:]"),
+                "usr/bin/ib_write_bw": ("perftest", "write_bw", "sys.argv[1:]"),
+                "usr/bin/ib_write_lat": ("perftest", "write_lat", "sys.argv[1:]"),
+            },
             files={f"{HOME}/library-version": f"{upstream}\n"},
         ),
         _daemon(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -27,12 +27,18 @@ class Fault:
     """Visible effect: tool and output."""
     expects: dict[str, str]
     """Verdicts of all hardware checks that do not pass, by check ID."""
+    under_load: dict[str, str] = field(default_factory=dict)
+    """Verdicts of the active checks of NCCL and RDMA that do not pass, by check ID."""
 
 
 def _of(checks: tuple[str, ...], verdict: str) -> dict[str, str]:
     return dict.fromkeys(checks, verdict)
 
 
+_NCCL_CHECKS = ("nccl.nvls-used", "nccl.one-node-bandwidth", "nccl.results-correct")
+_PAIR_CHECKS = ("ib.pair-bandwidth", "ib.pair-latency")
+_SLOW = {"nccl.one-node-bandwidth": "FAIL"}
+_WITHOUT_NVLS = _SLOW | {"nccl.nvls-used": "FAIL"}
 _GPU_CHECKS = ("gpu.count", "gpu.ecc", "gpu.row-remap", "gpu.persistence", "gpu.pcie-link", "gpu.temperature")
 # The tool does not print counters of an inactive link, so they are unknown.
 _LINKS_DOWN = {"nvlink.links-active": "FAIL", "nvlink.peer-access": "FAIL", "nvlink.errors-zero": "UNKNOWN"}
@@ -48,11 +54,12 @@ _SETTING_CHECKS = (
 FAULTS = (
     Fault(
         "nvlink-down", FaultTarget.GPU, {"nvlinks.inactive": [7]},
-        "nvlink -s: link 7 <inactive>; topo -m: NV17", _LINKS_DOWN,
+        "nvlink -s: link 7 <inactive>; topo -m: NV17", _LINKS_DOWN, _SLOW,
     ),
     Fault(
         "nvlinks-all-down", FaultTarget.GPU, {"nvlinks.inactive": list(range(18))},
         "nvlink -s: all links are inactive; topo -p2p: NS", {**_LINKS_DOWN, "nvlink.read-access": "FAIL"},
+        _WITHOUT_NVLS,
     ),
     Fault(
         "nvlink-errors", FaultTarget.GPU, {"nvlinks.errors": {"4": {"replay": 12, "recovery": 1, "crc": 40}}},
@@ -69,6 +76,7 @@ FAULTS = (
             **_LINKS_DOWN,
             **_of(("gpu.recovery-action", "nvlink.read-access", "nvlink.fabric-ready"), "FAIL"),
         },
+        _of(_NCCL_CHECKS, "UNKNOWN"),
     ),
     Fault(
         "gpu-off-bus", FaultTarget.GPU, {"on_bus": False},
@@ -78,6 +86,7 @@ FAULTS = (
             **_LINKS_DOWN,
             "nvlink.fabric-ready": "FAIL",
         },
+        _of(_NCCL_CHECKS, "FAIL"),
     ),
     Fault(
         "ecc-uncorrectable", FaultTarget.GPU,
@@ -117,6 +126,7 @@ FAULTS = (
         "fabric-stuck", FaultTarget.GPU, {"fabric.is_stuck": True},
         "-q -x: fabric In Progress; topo -p2p: NS",
         _of(("nvlink.peer-access", "nvlink.read-access", "nvlink.fabric-ready"), "FAIL"),
+        _of(_NCCL_CHECKS, "UNKNOWN"),
     ),
     Fault(
         "link-downgraded", FaultTarget.GPU, {"pcie_gen": 1, "pcie_width": 8},
@@ -140,15 +150,18 @@ FAULTS = (
             **_of(("driver.no-nouveau", "driver.module-equals-tool", "driver.module-is-open"), "UNKNOWN"),
             **_of(("driver.modules-loaded", "driver.dcgm-host-engine"), "FAIL"),
         },
+        _of(_NCCL_CHECKS, "UNKNOWN"),
     ),
     Fault(
         "ib-link-down", FaultTarget.ADAPTER, {"state": "1: DOWN", "phys_state": "2: Polling", "link_downed": 1},
         "sysfs and ibstat: port down; the fabric loses the adapter",
         {"ib.ports-active": "FAIL", "ib.counters-zero": "WARN"},
+        _of(_PAIR_CHECKS, "UNKNOWN"),
     ),
     Fault(
         "ib-link-slow", FaultTarget.ADAPTER, {"rate": "200 Gb/sec (4X HDR)"},
         "sysfs: 200 Gb/sec", {"ib.ports-active": "FAIL"},
+        {"ib.pair-bandwidth": "FAIL"},
     ),
     Fault(
         "ib-symbol-errors", FaultTarget.ADAPTER, {"symbol_errors": 65_535},
@@ -286,5 +299,37 @@ FAULTS = (
                 "pcieport 0000:60:01.0: AER: Uncorrected (Fatal) error received: 0000:61:00.0"]
         },
         "dmesg: AER", {"xid.no-bus-errors": "FAIL"},
+    ),
+    Fault(
+        "nccl-slow", FaultTarget.GPU, {"nccl_gb_s": 402.0},
+        "all_reduce_perf: 402 GB/s, NVLink and log unchanged", {}, _SLOW,
+    ),
+    Fault(
+        "nccl-wrong", FaultTarget.NODE, {"nccl.wrong": 5},
+        "all_reduce_perf: #wrong 5, Out of bounds values FAILED, exit code 1", {}, {"nccl.results-correct": "FAIL"},
+    ),
+    Fault(
+        "nvls-off", FaultTarget.NODE, {"nccl.nvls": False},
+        "log of NCCL: multicast not available; all_reduce_perf: 367 GB/s", {}, _WITHOUT_NVLS,
+    ),
+    Fault(
+        "nccl-gpu-hidden", FaultTarget.NODE, {"nccl.hidden_gpus": 1},
+        "all_reduce_perf: 8 GPUs requested, 7 found; nvidia-smi shows eight", {}, _of(_NCCL_CHECKS, "FAIL"),
+    ),
+    Fault(
+        "nccl-hangs", FaultTarget.NODE, {"nccl.hangs": True},
+        "all_reduce_perf does not end", {}, _of(_NCCL_CHECKS, "UNKNOWN"),
+    ),
+    Fault(
+        "rail-slow", FaultTarget.ADAPTER, {"write_gbit_s": 196.0},
+        "ib_write_bw: 196 Gbit/s, the port shows 400", {}, {"ib.pair-bandwidth": "FAIL"},
+    ),
+    Fault(
+        "rail-late", FaultTarget.ADAPTER, {"write_latency_us": 31.0},
+        "ib_write_lat: 31 us", {}, {"ib.pair-latency": "FAIL"},
+    ),
+    Fault(
+        "perftest-hangs", FaultTarget.ADAPTER, {"perftest_hangs": True},
+        "ib_write_bw and ib_write_lat do not end", {}, _of(_PAIR_CHECKS, "UNKNOWN"),
     ),
 )  # fmt: skip

@@ -78,6 +78,7 @@ def facts(lab_name: str, node: LabNode) -> Facts:
         "fabric_manager_log": [],
         "dcgm_missing": 0,
         "cdi_missing": 0,
+        "nccl": {"wrong": 0, "nvls": True, "hangs": False, "hidden_gpus": 0},
         "gpus": [],
         "nics": [],
         "nvswitches": [],
@@ -132,6 +133,7 @@ def _gpu(lab_name: str, node: LabNode, index: int) -> Facts:
         "gsp_version": None,
         "kernel_uuid": None,
         "has_read_access": True,
+        "nccl_gb_s": None,
         "hw_thermal_slowdown": "Not Active",
         "ecc": {
             "mode": "Enabled",
@@ -160,6 +162,9 @@ def _nic(lab_name: str, node: LabNode, index: int) -> Facts:
         "rate": "400 Gb/sec (4X NDR)",
         "symbol_errors": 0,
         "link_downed": 0,
+        "write_gbit_s": 392.5,
+        "write_latency_us": 2.1,
+        "perftest_hangs": False,
     }
 
 

@@ -14,7 +14,16 @@ from sovctl.engine.lab.hardware import faults
 from sovctl.engine.lab.hardware import inventory as hardware
 from sovctl.engine.lab.hardware.fault_table import FAULTS, Fault
 from sovctl.engine.lab.layout import NODES
-from sovctl.engine.lab.standins import container_toolkit, dcgm, driver, kernel, nvidia_smi, present
+from sovctl.engine.lab.standins import (
+    container_toolkit,
+    dcgm,
+    driver,
+    kernel,
+    nccl_tests,
+    nvidia_smi,
+    perftest,
+    present,
+)
 from sovctl.support.errors import InputError
 
 HEALTHY = hardware.facts("sovtest", GPU_NODE)
@@ -31,6 +40,10 @@ def everything(disk: Disk) -> list[Any]:
         kernel.lsmod(disk.board),
         kernel.messages(disk.board),
         dcgm.discovery(disk.board),
+        nccl_tests.answer(disk.board, ["-b", "8589934592", "-e", "8589934592", "-g", "8"]),
+        nccl_tests.log(disk.board),
+        disk.board.facts["nccl"]["hangs"],
+        [(perftest.abilities(nic), nic["perftest_hangs"]) for nic in disk.board.nics],
         container_toolkit.answer(disk.board, ["cdi", "list"], "1.19.0"),
         {name: disk.board.facts["driver"][name] for name in ("is_open", "installed_version")},
     )
