@@ -126,8 +126,11 @@ def _pool_outbound(context: Context, node: Node) -> Iterator[str]:
 
 
 def _peers(context: Context, node: Node) -> list[IPv4Address]:
-    names = {rank.node for replica in context.replicas_on(node) for rank in replica.ranks} - {node.name}
-    return sorted(context.spec.node(name).address for name in names)
+    names = {rank.node for replica in context.replicas_on(node) for rank in replica.ranks}
+    fabric, nics = context.spec.fabric, context.platform(node).checks.compute_nics
+    if fabric is not None and fabric.node_connections and nics is not None and nics.applies:
+        names |= {each.name for each in context.group(node).nodes}
+    return sorted(context.spec.node(name).address for name in names - {node.name})
 
 
 def _artifact_hosts(context: Context) -> set[tuple[str, int]]:

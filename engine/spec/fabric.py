@@ -45,6 +45,9 @@ class InfinibandFabric(SpecModel):
     """Whether every switch must have a SHARP aggregation node."""
     standby_subnet_manager: bool = True
     """Whether a standby subnet manager must exist in addition to the master."""
+    node_connections: bool = False
+    """Whether the firewall allows connections between the nodes of a group that has compute ports. perftest between two
+    nodes, and NCCL over several, need them to start; pools with replicas on several nodes have them already."""
     max_oversubscription: Annotated[float, Field(ge=1, le=16)] = 1.0
     """Maximum bandwidth of a leaf's hosts divided by that of its uplinks. 1.0: non-blocking, as a rail-optimized
     SuperPOD is designed."""

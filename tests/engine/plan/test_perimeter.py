@@ -16,6 +16,7 @@ from strategies import PRESETS, context
 from sovctl.engine.resources.context import Context, render
 from sovctl.engine.resources.perimeter import NEIGHBOURS, Rules, listing, rules_for
 from sovctl.engine.spec import Node
+from sovctl.engine.spec.fabric import InfinibandFabric
 from sovctl.engine.spec.perimeter import SERVICES, Perimeter, Service
 from sovctl.engine.spec.service_accounts import GATEWAY_UID
 
@@ -25,6 +26,26 @@ OUTBOUND = re.compile(
     rf"(?P<gateway> meta skuid {GATEWAY_UID})?(?: meta time <= \"(?P<until>[\d-]+) 23:59:59\")? accept"
 )
 LONELY_NETWORK = ("unshare", "-n", "sh", "-c")
+
+
+def test_nodes_with_compute_ports_reach_each_other_only_if_site_yaml_allows_it() -> None:
+    site = context("closed-perimeter")
+    group = next(each for each in site.spec.node_groups if len(each.nodes) > 1)
+    node, *others = group.nodes
+    fabric = InfinibandFabric(probe_node=node.name)
+
+    def opened(allowed: bool) -> set[str]:
+        spec = site.spec.model_copy(update={"fabric": fabric.model_copy(update={"node_connections": allowed})})
+        rules = rules_for(replace(site, spec=spec), node)
+        return {
+            rule
+            for rule in (*rules.inbound, *rules.outbound)
+            if any(f" {each.address} accept" in rule for each in others)
+        }
+
+    peers = {rank.node for replica in site.replicas_on(node) for rank in replica.ranks} - {node.name}
+    assert len(opened(False)) == 2 * len(peers)
+    assert opened(True) == {f"ip {side} {each.address} accept" for each in others for side in ("saddr", "daddr")}
 
 
 def walls() -> list[tuple[str, Node]]:
