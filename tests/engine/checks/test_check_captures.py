@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
@@ -11,9 +12,11 @@ from check_cases.case import FM_UNIT, answer, boot
 from check_cases.nvlink import H100_FABRIC
 
 from sovctl.compliance.verdict import Verdict
+from sovctl.engine.catalog.benchmarks import load_benchmarks
 from sovctl.engine.checks.definitions.bus import _bus_check
 from sovctl.engine.checks.definitions.gpu import _gpu_check
-from sovctl.engine.checks.definitions.ib import _ports
+from sovctl.engine.checks.definitions.ib import _pairs, _ports
+from sovctl.engine.checks.definitions.nccl import _one_node
 from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready
 from sovctl.engine.checks.model.check import Judgement
 from sovctl.engine.checks.probes import gpu_settings
@@ -159,6 +162,37 @@ def test_replay_counters_of_106_to_150_are_healthy_and_growth_is_not(captures: P
     assert check.judge(answer(same), board).verdict is Verdict.PASS
     grown = re.sub(r"<replay_counter>\d+<", "<replay_counter>900<", text, count=1)
     assert check.judge(answer({**same, "after": grown}), board).verdict is Verdict.FAIL
+
+
+def test_a_real_run_of_nccl_on_eight_a100_has_its_bandwidth_and_did_not_compare_its_results(captures: Path) -> None:
+    text = (captures / "nccl-tests/8xa100-allreduce__microsoft-superbenchmark.txt").read_text()
+    limit = load_benchmarks().nccl_limit("a100-sxm-8", nodes=1, gpus=8)
+    assert limit is not None
+    expected = _one_node.Expected(
+        nodes=("n1",), gpus=8, payload_bytes=limit.payload_bytes, minimum_gb_s=228, needs_nvls=False
+    )
+    output = answer({f"run{number}": text for number in (1, 2, 3)})
+    bandwidth = BY_ID["nccl.one-node-bandwidth"].judge(output, expected)
+    assert bandwidth.verdict is Verdict.PASS, bandwidth.reason
+    assert BY_ID["nccl.results-correct"].judge(output, expected).verdict is Verdict.UNKNOWN
+    ring = dataclasses.replace(expected, minimum_gb_s=300)
+    assert BY_ID["nccl.one-node-bandwidth"].judge(output, ring).verdict is Verdict.FAIL
+
+
+def test_a_real_loopback_of_an_hdr_adapter_passes_its_rate_and_fails_that_of_ndr(captures: Path) -> None:
+    text = (captures / "perftest/ib_loopback_8M__microsoft-superbenchmark.txt").read_text()
+    output = answer({_pairs.section(0, run): text for run in (1, 2, 3)})
+    for rate, verdict in ((200, Verdict.PASS), (400, Verdict.FAIL)):
+        expected = _pairs.Expected(
+            subject="n1+n2",
+            nodes=("n1", "n2"),
+            server_address="10.0.0.1",
+            rails=("0000:18:00.0",),
+            link_gbit_s=rate,
+            limit=load_benchmarks().rdma_limit(rate),
+        )
+        judgement = BY_ID["ib.pair-bandwidth"].judge(output, expected)
+        assert judgement.verdict is verdict, judgement.reason
 
 
 def test_one_gpu_in_a_virtual_machine_has_no_fabric_and_never_passes(captures: Path) -> None:

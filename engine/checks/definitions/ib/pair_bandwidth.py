@@ -1,7 +1,7 @@
 """ib.pair-bandwidth: every rail between two neighbours writes at the bandwidth of its link.
 
-`ib_write_bw` writes from main memory of one node to that of the other, one rail at a time. The median of three runs
-decides.
+`ib_write_bw` writes from main memory of one node to that of the other, one rail at a time. The median of
+`verify.repetitions` runs decides.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from ...model.probe import ProbeOutput
 from ...model.probe_sections import ProbeSections, parse_sections
 from ._pairs import Expected, PairCheck, measured, missing_limit, rail_name
 
-RUNS = 3
 _SIZE, _DURATION_S = 1 << 20, 6
 """Message size in bytes, and seconds of one run, of which perftest omits 2 at the beginning and at the end."""
 
@@ -34,7 +33,7 @@ class PairBandwidth(PairCheck):
     def commands(self, expected: Expected) -> tuple[NodeCommand, ...]:
         """Run `ib_write_bw` for a fixed time, so that a slow link ends as soon as a fast one."""
         program = f"ib_write_bw -F --report_gbits -s {_SIZE} -D {_DURATION_S}"
-        return tuple(self.pair_commands(expected, program, runs=RUNS, first_round=1))
+        return tuple(self.pair_commands(expected, program, runs=expected.runs, first_round=1))
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail if the median of a rail is below the limit."""
@@ -44,7 +43,7 @@ class PairBandwidth(PairCheck):
         if minimum is None:
             return unknown("a minimum of RDMA writes", "none in the catalogue")
         sections = parse_sections(output)
-        rates = [_rates(sections, rail) for rail in range(len(expected.rails))]
+        rates = [_rates(sections, rail, expected.runs) for rail in range(len(expected.rails))]
         slowest = min((median(each) for each in rates if each), default=0.0)
         return worst(
             _slow(rates, minimum, expected),
@@ -52,15 +51,15 @@ class PairBandwidth(PairCheck):
         )
 
 
-def _rates(sections: ProbeSections, rail: int) -> list[float]:
-    found = [measured(sections, rail, run).bandwidths for run in range(1, RUNS + 1)]
+def _rates(sections: ProbeSections, rail: int, runs: int) -> list[float]:
+    found = [measured(sections, rail, run).bandwidths for run in range(1, runs + 1)]
     return [each.average_gbit_s for bandwidths in found for each in bandwidths]
 
 
 def _slow(rates: list[list[float]], minimum: float, expected: Expected) -> Iterator[Judgement]:
     for rail, each in enumerate(rates):
-        if len(each) != RUNS:
-            yield unknown(f"{RUNS} bandwidths of {rail_name(expected, rail)}", str(len(each)))
+        if len(each) != expected.runs:
+            yield unknown(f"{expected.runs} bandwidths of {rail_name(expected, rail)}", str(len(each)))
         elif median(each) < minimum:
             runs = ", ".join(f"{rate:g}" for rate in sorted(each))
             yield failed(

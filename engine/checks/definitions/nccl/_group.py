@@ -23,7 +23,6 @@ from ...model.probe import ProbeOutput
 from ...model.probe_sections import parse_sections
 from ...probes.commands import python_command
 
-RUNS = 3
 LIMIT_S = 900
 PORT = 29600
 """Port of rank 0 for the other ranks (arbitrary; vLLM uses 29501)."""
@@ -38,12 +37,14 @@ class Expected(ActiveExpectation):
         addresses: of `nodes`, in their order.
         gpus: of each node; None if it is not in the catalogue.
         minimum_gb_s: bus bandwidth; None if it is not in the catalogue.
+        runs: number of runs; the median decides.
     """
 
     addresses: tuple[str, ...]
     gpus: int | None
     payload_bytes: int = GIB
     minimum_gb_s: float | None = None
+    runs: int = 3
 
 
 class GroupCheck(ActiveCheck[Expected]):
@@ -70,11 +71,12 @@ class GroupCheck(ActiveCheck[Expected]):
             gpus=gpus,
             payload_bytes=limit.payload_bytes if limit else GIB,
             minimum_gb_s=number_of(limit.minimum) if limit else None,
+            runs=site.context.spec.verify.repetitions,
         )
 
     def commands(self, expected: Expected) -> tuple[NodeCommand, ...]:
         """Start the ranks of all nodes together."""
-        head, sizes = expected.addresses[0], (str(expected.payload_bytes), str(RUNS))
+        head, sizes = expected.addresses[0], (str(expected.payload_bytes), str(expected.runs))
         count, gpus = str(len(expected.nodes)), str(expected.gpus or 1)
         return tuple(
             NodeCommand(
@@ -117,8 +119,8 @@ def _findings(test: RankTest, rates: list[float], expected: Expected) -> Iterato
         yield failed(f"one model of GPU in {ends}", ", ".join(test.devices) or "none")
     if test.nccl is None:
         yield unknown("a version of NCCL", "none")
-    if len(test.runs) != RUNS or any(run.size_bytes != expected.payload_bytes for run in test.runs):
-        yield unknown(f"{RUNS} runs of {expected.payload_bytes} bytes", f"{len(test.runs)} runs")
+    if len(test.runs) != expected.runs or any(run.size_bytes != expected.payload_bytes for run in test.runs):
+        yield unknown(f"{expected.runs} runs of {expected.payload_bytes} bytes", f"{len(test.runs)} runs")
         return
     if wrong := sum(run.wrong for run in test.runs):
         yield failed(f"0 wrong values between {ends}", str(wrong))

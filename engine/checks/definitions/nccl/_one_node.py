@@ -23,7 +23,6 @@ from ...model.figures import integer_of, number_of
 from ...model.probe import ProbeOutput
 from ...model.probe_sections import ProbeSections, parse_sections
 
-RUNS = 3
 LIMIT_S = 600
 PROGRAM = "all_reduce_perf"
 _SEARCH_PATH = "/opt/nccl-tests/build:/usr/local/nccl-tests/build"
@@ -41,6 +40,7 @@ class Expected(ActiveExpectation):
         minimum_gb_s: bus bandwidth.
         without_nvls_gb_s: bus bandwidth of a healthy node without NVLink SHARP.
         needs_nvls: whether NCCL must use NVLink SHARP.
+        runs: number of runs; the median decides.
     """
 
     gpus: int | None
@@ -48,6 +48,7 @@ class Expected(ActiveExpectation):
     minimum_gb_s: float | None = None
     without_nvls_gb_s: float | None = None
     needs_nvls: bool | None = None
+    runs: int = 3
 
 
 @dataclass(frozen=True)
@@ -66,12 +67,12 @@ class OneNodeCheck(ActiveCheck[Expected]):
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of nodes with at least two GPUs."""
         platform = site.context.platform(node)
-        gpus = integer_of(platform.checks.gpu_count)
+        gpus, runs = integer_of(platform.checks.gpu_count), site.context.spec.verify.repetitions
         if platform.gpus < 2:
             return
         limit = load_benchmarks().nccl_limit(platform.profile, nodes=1, gpus=gpus)
         if limit is None:
-            yield Expected(nodes=(node.name,), gpus=gpus)
+            yield Expected(nodes=(node.name,), gpus=gpus, runs=runs)
             return
         yield Expected(
             nodes=(node.name,),
@@ -80,18 +81,19 @@ class OneNodeCheck(ActiveCheck[Expected]):
             minimum_gb_s=number_of(limit.minimum),
             without_nvls_gb_s=number_of(limit.without_nvls),
             needs_nvls=limit.nvls,
+            runs=runs,
         )
 
     def commands(self, expected: Expected) -> tuple[NodeCommand, ...]:
         """Measure 1 GiB up to the payload on all GPUs, and print NCCL's lines about version and NVLink SHARP."""
-        return repeated(expected.nodes[0], nccl_command(expected), times=RUNS, timeout_s=LIMIT_S)
+        return repeated(expected.nodes[0], nccl_command(expected), times=expected.runs, timeout_s=LIMIT_S)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail if nccl-tests found fewer GPUs; otherwise judge the runs."""
         if expected.gpus is None:
             return unknown("the platform's number of GPUs", "none in the catalogue")
         sections = parse_sections(output)
-        names = [f"run{number}" for number in range(1, RUNS + 1)]
+        names = [f"run{number}" for number in range(1, expected.runs + 1)]
         if found := next((match for name in names if (match := _too_few(sections, name))), None):
             return failed(f"{expected.gpus} GPUs for NCCL", f"{found} found by {PROGRAM}")
         runs = [_run_of(sections, name) for name in names]

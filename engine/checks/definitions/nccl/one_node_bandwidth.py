@@ -1,7 +1,7 @@
 """nccl.one-node-bandwidth: all GPUs of a node reduce at the bus bandwidth of their board.
 
-The median of three runs decides, and no run is repeated because it was slow. A result near the bandwidth without
-NVLink SHARP names that as the cause, because a slow link has another bandwidth.
+The median of `verify.repetitions` runs decides, and no run is repeated because it was slow. A result near the bandwidth
+without NVLink SHARP names that as the cause, because a slow link has another bandwidth.
 """
 
 from __future__ import annotations
