@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from sovctl.compliance.controls.pack import ControlMap, Objective
 from sovctl.compliance.evidence.record import Evidence
 from sovctl.compliance.evidence.store import EvidenceStore, StoredEvidence
 from sovctl.compliance.ledger.store import Ledger
@@ -42,6 +43,12 @@ def made(check_id: str, target: str = "site", verdict: str = "PASS", **fields: A
         "plan_sha256": "6" * 64,
     }
     return Evidence(**(values | fields)), raw
+
+
+def control_map(*checks: str, if_present: tuple[str, ...] = ()) -> ControlMap:
+    """The map of a control with one objective that needs these checks."""
+    objective = Objective(name="o", statement="s.", checks=checks, if_present=if_present, supports="s.", people="p.")
+    return ControlMap(objectives=(objective,), because="b.")
 
 
 def everywhere(check_id: str, verdict: str = "PASS", **fields: Any) -> list[tuple[Evidence, bytes]]:

@@ -7,19 +7,36 @@ from typing import Annotated
 import typer
 
 from .. import output
+from ..default_command import DefaultsToSite
+from . import report_packs
+
+EPILOG = "Example: sovctl report site.yaml  ·  then: sovctl audit verify .sovctl"
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to `sovctl`."""
+    group = typer.Typer(
+        cls=DefaultsToSite,
+        help="Write the evidence report of a run, or list the control frameworks. `sovctl report SITE` is short for "
+        "`sovctl report site SITE`; for its options see `sovctl report site --help`.",
+        epilog=EPILOG,
+    )
+    app.add_typer(group, name="report")
+    report_packs.register(group)
 
-    @app.command(epilog="Example: sovctl report site.yaml  ·  then: sovctl audit verify .sovctl")
+    @group.command("site", epilog=EPILOG)
     def report(
         site: Annotated[
             Path | None, typer.Argument(metavar="[SITE]", help="site.yaml, or its folder; optional with --state.")
         ] = None,
         state: Annotated[Path | None, typer.Option(help="State folder; default: .sovctl next to site.yaml.")] = None,
         run: Annotated[str | None, typer.Option(help="Run id of `sovctl verify`; default: the newest.")] = None,
-        pack: Annotated[str | None, typer.Option(help="Control framework; default: all listed in site.yaml.")] = None,
+        pack: Annotated[
+            str | None,
+            typer.Option(
+                help="Control framework; default: all listed in site.yaml.", autocompletion=report_packs.complete_name
+            ),
+        ] = None,
         waivers: Annotated[Path | None, typer.Option(help="YAML file of waivers and attestations.")] = None,
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     ) -> None:
@@ -28,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
         from sovctl import __version__
         from sovctl.compliance.controls.exceptions import load_exceptions
-        from sovctl.compliance.controls.framework import builtin_pack, load_pack
+        from sovctl.compliance.controls.framework import find_pack, load_pack
         from sovctl.compliance.ledger.reader import LedgerReader
         from sovctl.compliance.ledger.store import Ledger
         from sovctl.compliance.report.document import Subject
@@ -42,16 +59,18 @@ def register(app: typer.Typer) -> None:
         site_file = site or Path("site.yaml")
         site_file = site_file / "site.yaml" if site_file.is_dir() else site_file
         paths = SiteState.of_site(site_file, state)
-        subject, packs = None, ["nist-800-53-moderate"]
+        subject, packs, own = None, ["nist-800-53-moderate"], []
         if site or state is None:  # with --state alone, ignore a site.yaml in the working folder
             spec = spec_file.load(site_file).spec
             subject = Subject(spec.site.name, spec.site.jurisdiction, spec.site.placement.value)
             packs = spec.compliance.packs
+            own = [site_file.parent / each for each in spec.compliance.pack_files]
         if not paths.ledger.is_dir():
             raise InputError("no evidence found", where=str(paths.root), hint="run `sovctl verify` first")
         origin = LedgerReader(paths.ledger).checkpoint.origin
+        where = {"where": "--pack"} if pack else {}
         loaded = [
-            load_pack(builtin_pack(name), known_checks=KNOWN_CHECKS, former_ids=FORMER_IDS)
+            load_pack(find_pack(name, own, **where), known_checks=KNOWN_CHECKS, former_ids=FORMER_IDS)
             for name in ([pack] if pack else packs)
         ]
         exceptions = load_exceptions(waivers, packs=loaded, former_ids=FORMER_IDS) if waivers else None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import typer
-from typer.core import TyperGroup
 
 from sovctl.support.errors import ExitCode, InputError
 
 from .. import output
+from ..default_command import DefaultsToSite
 from . import size_calibrate
 
 EPILOG = """Examples: sovctl size site.yaml  ·  sovctl size --explain chat
@@ -21,7 +20,7 @@ EPILOG = """Examples: sovctl size site.yaml  ·  sovctl size --explain chat
 def register(app: typer.Typer) -> None:
     """Add the command to `sovctl`."""
     group = typer.Typer(
-        cls=_DefaultsToSite,
+        cls=DefaultsToSite,
         help="Compute the capacity of each pool, or calibrate the model. `sovctl size SITE` is short for "
         "`sovctl size site SITE`; for its options see `sovctl size site --help`.",
         epilog=EPILOG,
@@ -29,17 +28,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="size")
     group.command("site", epilog=EPILOG)(size)
     size_calibrate.register(group)
-
-
-class _DefaultsToSite(TyperGroup):
-    """`sovctl size site.yaml` is `sovctl size site site.yaml`."""
-
-    default_command = "site"
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        named = args[:1] and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        parsed: list[str] = super().parse_args(ctx, args if named else [self.default_command, *args])
-        return parsed
 
 
 def size(

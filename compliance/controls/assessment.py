@@ -20,7 +20,7 @@ from enum import StrEnum
 from ..evidence.store import StoredEvidence
 from ..verdict import Verdict
 from .exceptions import Attestation, Exceptions, Waiver
-from .framework import Control, Pack
+from .pack import Control, Pack
 
 WORST_FIRST = (Verdict.FAIL, Verdict.UNKNOWN, Verdict.WARN, Verdict.PASS, Verdict.NOT_APPLICABLE)
 
@@ -85,7 +85,7 @@ class ControlResult:
     reasons: tuple[str, ...]
     """Reasons of the state; empty for pass and not-run."""
     checks: tuple[CheckOutcome, ...]
-    """In the order of the map; empty if the control has no checks."""
+    """In the order of the objectives; empty if the control has no checks."""
     waivers: tuple[Waiver, ...]
     """Waivers in effect that cover a failure of this control."""
     attestation: Attestation | None
@@ -141,6 +141,7 @@ def assess(
         by_check.setdefault(record.evidence.check_id, []).append(record)
     outcomes = {check: outcome_of(check, found) for check, found in by_check.items()}
     exceptions = exceptions or Exceptions()
+    exceptions = exceptions.of_pack(pack.name)
     return Assessment(pack, tuple(_decide(control, outcomes, exceptions, on) for control in pack.controls))
 
 

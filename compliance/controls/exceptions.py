@@ -18,9 +18,8 @@ cover a control with checks.
 
 from __future__ import annotations
 
-import difflib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -30,9 +29,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from sovctl.support.errors import Problem, SpecError
 from sovctl.support.strict_yaml import read_file
 
-from .framework import Control, Pack
+from .model_problems import problem_of, unknown_name
+from .pack import Control, Pack
 
 _WHAT = "the waivers"
+_PAGE = "docs/commands/report.md"
 MAX_DAYS = 365  # chosen: a long acceptance is indistinguishable from neglect (sbomify/sbomify issue 1296)
 
 Text = Annotated[str, Field(min_length=3)]
@@ -47,6 +48,8 @@ class Waiver(_Model):
 
     id: Text
     control: Text
+    pack: Text | None = None
+    """Framework of the control; required if loaded frameworks have different controls with this id."""
     check: Text
     targets: Annotated[tuple[str, ...], Field(min_length=1)]
     reason: Text
@@ -75,6 +78,8 @@ class Attestation(_Model):
     """Time-limited statement of a person about a control without checks."""
 
     control: Text
+    pack: Text | None = None
+    """Framework of the control; required if loaded frameworks have different controls with this id."""
     statement: Text
     by: Text
     attested: date
@@ -96,6 +101,13 @@ class Exceptions(_Model):
 
     waivers: tuple[Waiver, ...] = ()
     attestations: tuple[Attestation, ...] = ()
+
+    def of_pack(self, pack: str) -> Exceptions:
+        """Return the exceptions that apply to the controls of a framework."""
+        return Exceptions(
+            waivers=tuple(each for each in self.waivers if each.pack in (None, pack)),
+            attestations=tuple(each for each in self.attestations if each.pack in (None, pack)),
+        )
 
     def with_check_ids(self, names: Mapping[str, str]) -> Exceptions:
         """Return the exceptions with check ids of waivers replaced, `names` being the new id by the old one."""
@@ -127,27 +139,9 @@ def exceptions_of(value: Any, packs: Sequence[Pack], former_ids: Mapping[str, st
     try:
         found = Exceptions.model_validate_json(json.dumps(value)).with_check_ids(former_ids)
     except ValidationError as error:
-        return Exceptions(), [_problem(each) for each in error.errors(include_url=False)]
-    controls: dict[str, list[Control]] = {}
-    for control in (each for pack in packs for each in pack.controls):
-        controls.setdefault(control.id, []).append(control)
-    return found, [*_waiver_problems(found.waivers, controls), *_attestation_problems(found.attestations, controls)]
-
-
-def _problem(found: Mapping[str, Any]) -> Problem:
-    """Return a problem for one error of pydantic."""
-    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in found["loc"]).lstrip(".")
-    if found["type"] == "missing":
-        return Problem("missing key", where=where, hint="compare with docs/commands/report.md")
-    if found["type"] == "extra_forbidden":
-        known = _known_at(found["loc"])
-        near = difflib.get_close_matches(str(found["loc"][-1]), known, n=1)
-        hint = f"did you mean `{near[0]}`?" if near else f"remove it; known here: {', '.join(known)}"
-        return Problem(f"unknown key `{found['loc'][-1]}`", where=where, hint=hint)
-    if found["type"] == "value_error":  # of several fields together
-        return Problem(found["msg"].removeprefix("Value error, "), where=where)
-    said = found["msg"].removeprefix("Input should be ").removeprefix("Input should have ")
-    return Problem(f"expected {said[:1].lower()}{said[1:]}, got {found['input']!r:.60}", where=where)
+        errors = error.errors(include_url=False)
+        return Exceptions(), [problem_of(each, known=_known_at(each["loc"]), page=_PAGE) for each in errors]
+    return found, [*_waiver_problems(found.waivers, packs), *_attestation_problems(found.attestations, packs)]
 
 
 def _known_at(loc: Sequence[str | int]) -> list[str]:
@@ -156,38 +150,46 @@ def _known_at(loc: Sequence[str | int]) -> list[str]:
     return list(Waiver.model_fields if loc[0] == "waivers" else Attestation.model_fields)
 
 
-def _waiver_problems(waivers: Sequence[Waiver], controls: Mapping[str, Sequence[Control]]) -> Iterator[Problem]:
+def _waiver_problems(waivers: Sequence[Waiver], packs: Sequence[Pack]) -> Iterator[Problem]:
     """Yield waivers without effect: unknown controls or checks, and duplicate ids."""
     for index, waiver in enumerate(waivers):
         where = f"waivers[{index}]"
         if waiver.id in [each.id for each in waivers[:index]]:
             yield Problem(f"duplicate id {waiver.id}", where=f"{where}.id")
-        if waiver.control not in controls:
-            yield _unknown("control", waiver.control, controls, f"{where}.control")
-            continue
-        checks = [each for control in controls[waiver.control] for each in _checks(control)]
-        if waiver.check not in checks:
-            yield _unknown(f"check of {waiver.control}", waiver.check, checks, f"{where}.check")
+        controls, problems = _controls(waiver, packs, where)
+        yield from problems
+        checks = [each for control in controls for each in _checks(control)]
+        if controls and waiver.check not in checks:
+            yield unknown_name(f"check of {waiver.control}", waiver.check, checks, f"{where}.check")
 
 
-def _attestation_problems(
-    attestations: Sequence[Attestation], controls: Mapping[str, Sequence[Control]]
-) -> Iterator[Problem]:
+def _attestation_problems(attestations: Sequence[Attestation], packs: Sequence[Pack]) -> Iterator[Problem]:
     for index, each in enumerate(attestations):
-        where = f"attestations[{index}].control"
-        if each.control not in controls:
-            yield _unknown("control", each.control, controls, where)
-        elif all(_checks(control) for control in controls[each.control]):
+        where = f"attestations[{index}]"
+        controls, problems = _controls(each, packs, where)
+        yield from problems
+        if controls and all(_checks(control) for control in controls):
             hint = "write a waiver instead"
-            yield Problem(f"control {each.control} has checks and cannot be attested", where=where, hint=hint)
+            message = f"control {each.control} has checks and cannot be attested"
+            yield Problem(message, where=f"{where}.control", hint=hint)
 
 
-def _unknown(kind: str, name: str, known: Collection[str], where: str) -> Problem:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    few = ", ".join(sorted(known)[:6]) or "none"
-    return Problem(
-        f"unknown {kind}: {name}", where=where, hint=f"did you mean {near[0]}?" if near else f"such as {few}"
-    )
+def _controls(each: Waiver | Attestation, packs: Sequence[Pack], where: str) -> tuple[list[Control], list[Problem]]:
+    """Return the controls that an exception names, and the problems of the name.
+
+    Two baselines contain the same control. Two frameworks can have different controls with one id, such as A.5.2.
+    """
+    chosen = [pack for pack in packs if each.pack in (None, pack.name)]
+    if not chosen:
+        return [], [unknown_name("pack", str(each.pack), [pack.name for pack in packs], f"{where}.pack")]
+    by_pack = {pack.name: control for pack in chosen for control in pack.controls if control.id == each.control}
+    if not by_pack:
+        known = [control.id for pack in chosen for control in pack.controls]
+        return [], [unknown_name("control", each.control, known, f"{where}.control")]
+    if len({control.title for control in by_pack.values()}) > 1:
+        message = f"control {each.control} is in several packs: {', '.join(by_pack)}"
+        return [], [Problem(message, where=f"{where}.control", hint=f"add `pack: {next(iter(by_pack))}`")]
+    return list(by_pack.values()), []
 
 
 def _checks(control: Control) -> tuple[str, ...]:

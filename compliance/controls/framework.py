@@ -1,92 +1,42 @@
-"""Control frameworks as data: all controls, and the checks of those that sovctl can assess.
+"""Control frameworks as data: the packs of sovctl, and of a site.
 
-`<name>.yaml` lists all controls, because coverage is reported relative to the whole framework. `<name>.map.yaml` maps
-controls to checks, and states which part of a control they support and which part requires people.
+`packs/<folder>/<name>.yaml` lists all controls of a framework, because coverage is reported relative to the whole
+framework. A control refers to objectives of `packs/objectives.yaml`; see `pack_file` for the format.
 
     pack = load_pack(builtin_pack("nist-800-53-moderate"), known_checks=check_ids)
+
+Files are read only when a pack is loaded. A file that is a link, not regular or larger than 1 MiB is rejected.
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Collection, Mapping
-from functools import cached_property
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from sovctl.support.bounded_files import read_bounded
+from sovctl.support.errors import InputError, Problem, SpecError
+from sovctl.support.strict_yaml import MAX_BYTES, YamlSyntaxError, YamlText, read_text
+from sovctl.support.suggestions import nearest
 
-from sovctl.support.canonical_json import digest
-from sovctl.support.errors import InputError
-from sovctl.support.package_files import package_folder
+from .builtin_packs import FOLDER, pack_files, pack_names
+from .pack import Control, ControlMap, Objective, Pack
+from .pack_file import Known, objectives_of, pack_of, selection_of
 
-Text = Annotated[str, Field(min_length=1)]
+__all__ = [
+    "Control",
+    "ControlMap",
+    "Objective",
+    "Pack",
+    "builtin_pack",
+    "find_pack",
+    "load_pack",
+    "pack_names",
+    "shipped_objectives",
+]
 
-
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
-class ControlMap(_Model):
-    """The checks of one control, and what they prove."""
-
-    objective: Text
-    """The assessed objective."""
-    checks: Annotated[tuple[Text, ...], Field(min_length=1)]
-    """Check ids; all must pass."""
-    supports: Text
-    """The part of the control that the checks support."""
-    people: Text
-    """The part that requires people."""
-
-
-class Control(_Model):
-    """One control of a framework."""
-
-    id: Text
-    title: Text
-    family: Text
-    """Name of its family."""
-    mapping: ControlMap | None = None
-    """None if the control has no checks."""
-
-    def with_check_ids(self, names: Mapping[str, str]) -> Control:
-        """Return the control with check ids replaced."""
-        if self.mapping is None or names.keys().isdisjoint(self.mapping.checks):
-            return self
-        checks = tuple(dict.fromkeys(names.get(check, check) for check in self.mapping.checks))
-        return self.model_copy(update={"mapping": self.mapping.model_copy(update={"checks": checks})})
-
-
-class Pack(_Model):
-    """A framework."""
-
-    name: Text
-    title: Text
-    source: Text
-    licence: Text
-    controls: Annotated[tuple[Control, ...], Field(min_length=1)]
-    """All controls, in the order of the framework."""
-
-    @cached_property
-    def sha256(self) -> str:
-        """SHA-256 of the whole framework, which a report records."""
-        return digest(self.model_dump(mode="json"))
-
-    def with_check_ids(self, names: Mapping[str, str]) -> Pack:
-        """Return the pack with check ids replaced, `names` being the new id by the old one."""
-        return Pack(
-            name=self.name,
-            title=self.title,
-            source=self.source,
-            licence=self.licence,
-            controls=tuple(control.with_check_ids(names) for control in self.controls),
-        )
-
-    def checks(self) -> frozenset[str]:
-        """Return the ids of all mapped checks."""
-        return frozenset(check for control in self.controls if control.mapping for check in control.mapping.checks)
+_WHAT = "the pack"
 
 
 def builtin_pack(name: str) -> Path:
@@ -95,84 +45,101 @@ def builtin_pack(name: str) -> Path:
     Raises:
         InputError: unknown name.
     """
-    folder = package_folder("compliance/packs")
-    known = sorted(path.stem for path in folder.glob("*.yaml") if not path.stem.endswith(".map"))
+    return find_pack(name, ())
+
+
+def find_pack(name: str, own: Sequence[Path], *, where: str = "site.yaml: compliance.packs") -> Path:
+    """Return the file of a framework by name.
+
+    Args:
+        own: files of the packs of a site; the stem is the name.
+        where: origin of the name, for the message.
+
+    Raises:
+        InputError: unknown name, or the name of a pack of sovctl is used again.
+    """
+    known = pack_files() | {path.stem: path for path in own}
+    for path in own:
+        if path.stem in pack_files():
+            raise InputError(f"pack {path.stem} is part of sovctl", where=str(path), hint="rename the file")
     if name not in known:
+        near = nearest(name, list(known))
         raise InputError(
             f"unknown pack {name}, expected one of {', '.join(known)}",
-            where="site.yaml: compliance.packs",
-            hint=_nearest(name, known),
+            where=where,
+            hint=f"did you mean {near}?" if near else "list them with `sovctl report packs`",
         )
-    return folder / f"{name}.yaml"
+    return known[name]
 
 
 def load_pack(
     path: Path, *, known_checks: Collection[str] | None = None, former_ids: Mapping[str, str] | None = None
 ) -> Pack:
-    """Read a framework and its map.
+    """Read a framework.
 
     Args:
-        path: the list of controls; the map is `<stem>.map.yaml` in the same folder.
-        known_checks: ids of all checks. A map with another id is rejected, because its control could never be assessed.
-            None: no validation.
+        known_checks: ids of all checks. Another id is rejected, because its control could never be assessed. None: no
+            validation.
         former_ids: current check id by former id; the pack has current ids.
 
     Raises:
-        InputError: unreadable or invalid file, or unknown controls or checks.
+        InputError: unreadable file.
+        SpecError: all problems of the file.
     """
-    listed, mapped = _read(path), _read(path.with_name(f"{path.stem}.map.yaml"))
-    where = str(path)
-    for key, kind in (("pack", str), ("controls", dict), ("families", dict)):
-        if not isinstance(listed.get(key), kind):
-            raise InputError(f"expected a {kind.__name__} under `{key}`", where=where)
-    if mapped.get("pack") != listed["pack"] or not isinstance(mapped.get("controls"), dict):
-        raise InputError(f"not a map of the pack {listed['pack']}", where=f"{path.stem}.map.yaml")
-    if unknown_controls := sorted(mapped["controls"].keys() - listed["controls"].keys()):
-        raise InputError(
-            f"unknown controls of {listed['pack']}: {', '.join(unknown_controls)}", where=f"{path.stem}.map.yaml"
-        )
-    try:
-        pack = Pack(
-            name=listed["pack"],
-            title=listed.get("title", ""),
-            source=listed.get("source", ""),
-            licence=listed.get("licence", ""),
-            controls=tuple(
-                Control(
-                    id=control,
-                    title=title,
-                    family=listed["families"].get(control.split("-")[0], ""),
-                    mapping=mapped["controls"].get(control),
-                )
-                for control, title in listed["controls"].items()
-            ),
-        )
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{place}: {first['msg'].lower()}", where=where) from None
-    pack = pack.with_check_ids(former_ids or {})
-    if known_checks is not None and (unknown := sorted(pack.checks() - set(known_checks))):
-        raise InputError(
-            f"unknown checks: {', '.join(unknown)}",
-            where=f"{path.stem}.map.yaml",
-            hint=_nearest(unknown[0], known_checks),
-        )
+    checks = None if known_checks is None else frozenset(known_checks)
+    known = Known(_objectives(checks, tuple((former_ids or {}).items())), checks, former_ids)
+    text = _read(path)
+    if isinstance(text.value, dict) and "of" in text.value:
+        pack, problems = selection_of(text.value, _catalogue(path, text.value["of"], known), stem=path.stem)
+    else:
+        pack, problems = pack_of(text.value, known, stem=path.stem)
+    problems = [*text.problems, *problems]
+    if pack is None or problems:
+        raise _spec_error(path, text, problems)
     return pack
 
 
-def _read(path: Path) -> dict[str, Any]:
+def shipped_objectives(*, known_checks: Collection[str] | None = None) -> Mapping[str, Objective]:
+    """Return the objectives of sovctl by name.
+
+    Raises:
+        SpecError: an objective has an unknown check.
+    """
+    return _objectives(None if known_checks is None else frozenset(known_checks), ())
+
+
+def _catalogue(selection: Path, name: Any, known: Known) -> Pack:
+    """Return the catalogue of a baseline, a file in the same folder."""
+    path = selection.parent / Path(str(name)).name
+    text = _read(path)
+    pack, problems = pack_of(text.value, known, stem=path.stem)
+    if pack is None or problems or text.problems:
+        raise _spec_error(path, text, [*text.problems, *problems])
+    return pack
+
+
+@cache
+def _objectives(checks: frozenset[str] | None, former_ids: tuple[tuple[str, str], ...]) -> dict[str, Objective]:
+    path = FOLDER / "objectives.yaml"
+    text = _read(path)
+    found, problems = objectives_of((text.value or {}).get("objectives"), Known({}, checks, dict(former_ids)))
+    if problems or text.problems:
+        raise _spec_error(path, text, [*text.problems, *problems])
+    return found
+
+
+def _read(path: Path) -> YamlText:
+    if path.is_symlink():
+        raise InputError("expected a file, got a link", where=str(path), hint="copy the pack to this place")
     try:
-        value = yaml.safe_load(path.read_text())
+        return read_text(read_bounded(path, MAX_BYTES))
     except OSError as error:
-        raise InputError(f"cannot read the pack: {(error.strerror or '').lower()}", where=str(path)) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"expected YAML, got: {str(error).splitlines()[0]}", where=str(path)) from None
-    if not isinstance(value, dict):
-        raise InputError("expected a mapping", where=str(path))
-    return value
+        reason = (error.strerror or "unreadable").lower()
+        raise InputError(f"cannot read the pack: {reason}", where=str(path)) from None
+    except YamlSyntaxError as error:
+        raise SpecError([error.placed(path)], what=_WHAT) from None
 
 
-def _nearest(name: str, known: Collection[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), 1)
-    return f"did you mean {near[0]}?" if near else ""
+def _spec_error(path: Path, text: YamlText, problems: Sequence[Problem]) -> SpecError:
+    ordered = sorted(problems, key=lambda each: (text.line(each.where), each.where))
+    return SpecError([text.placed(path, each) for each in ordered], what=_WHAT)

@@ -27,7 +27,8 @@ from sovctl.support.errors import InputError
 
 from ..controls.assessment import assess
 from ..controls.exceptions import Exceptions
-from ..controls.framework import Pack
+from ..controls.pack import Pack
+from ..controls.scope import without_target
 from ..evidence.runs import EvidenceRun, list_runs, load_run, read_raw
 from ..ledger.checkpoint import Checkpoint
 from ..ledger.errors import LedgerDamaged
@@ -82,6 +83,7 @@ def publish(
     run = load_run(evidence, run_id or _newest_run(evidence), LedgerReader(ledger.directory))
     recorded = {record.evidence.check_id for record in run.records}
     names = {current: former for former, current in (former_ids or {}).items() if former in recorded}
+    pack = pack.without_absent(without_target(run.records, lambda digest: read_raw(evidence, digest)))
     pack, exceptions = pack.with_check_ids(names), (exceptions or Exceptions()).with_check_ids(names)
     checkpoint = ledger.checkpoint()
     document = build_document(

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from sovctl.compliance.controls.builtin_packs import pack_names
 from sovctl.support.package_files import package_folder
 
 from .calibrations import ServerCalibration
@@ -68,7 +69,6 @@ class Catalog:
 def load_catalog() -> Catalog:
     """Return the catalogue of this version of sovctl; cached."""
     locks = package_folder("engine/catalog/locks")
-    packs = package_folder("compliance/packs")
     return Catalog(
         models=load_models(),
         gpus=load_gpus(),
@@ -76,6 +76,6 @@ def load_catalog() -> Catalog:
         scalable_units=load_scalable_units(),
         driver_locks=load_driver_locks(),
         engines=frozenset(path.stem for path in locks.glob("vllm*.txt")),
-        packs=frozenset(path.stem for path in packs.glob("*.yaml") if not path.stem.endswith(".map")),
+        packs=frozenset(pack_names()),
         serve_flags=load_serve_flags(),
     )

@@ -26,7 +26,10 @@ def sovctl(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     site = tmp_path_factory.mktemp("site")
     shutil.copy(EXAMPLE, site / "site.yaml")
-    fill(site / ".sovctl", [*everywhere("clock.synchronized"), made("gpu.count", simulated=True)])
+    fill(
+        site / ".sovctl",
+        [*everywhere("clock.synchronized"), *everywhere("clock.drift"), made("gpu.count", simulated=True)],
+    )
     assert sovctl("report", cwd=site).returncode == 0
     return site
 
@@ -44,7 +47,7 @@ def test_report_puts_coverage_first_and_says_simulated(site: Path) -> None:
     result = sovctl("report", "site.yaml", cwd=site)
     assert result.returncode == 0, result.stderr
     first, second, *_ = result.stdout.splitlines()
-    assert first == "NIST SP 800-53 Rev. 5, MODERATE baseline: 2 of 287 decided: 1 pass, 0 fail, 1 error; 285 not run"
+    assert first == "NIST SP 800-53 Rev. 5, MODERATE baseline: 4 of 287 decided: 1 pass, 0 fail, 3 error; 283 not run"
     assert second.startswith("SIMULATED")
     assert len(list((site / ".sovctl" / "reports").iterdir())) == 2
 
@@ -65,6 +68,46 @@ def test_the_command_that_report_prints_verifies_it(site: Path) -> None:
 def test_report_without_a_site_description_takes_the_name_of_the_ledger(site: Path) -> None:
     result = sovctl("report", "--state", ".sovctl", "--json", cwd=site)
     assert json.loads(result.stdout)[0]["subject"]["site"] == "sovctl.site/test"
+
+
+def test_packs_are_listed_with_their_counts(site: Path) -> None:
+    listed = json.loads(sovctl("report", "packs", "--json", cwd=site).stdout)
+    assert len(listed) > 20
+    moderate = next(each for each in listed if each["name"] == "nist-800-53-moderate")
+    assert moderate["controls"] == 287
+    assert moderate["checked"] >= 60
+    assert all(each["licence"] and each["source"] and each["date"] for each in listed)
+    table = sovctl("report", "packs", cwd=site).stdout
+    assert [line.split()[0] for line in table.splitlines()[1:]] == [each["name"] for each in listed]
+
+
+def test_a_pack_of_the_site_is_listed_shown_and_reported(site: Path) -> None:
+    (site / "house.yaml").write_text(
+        "pack: house\ntitle: House rules\nversion: '1'\nkind: framework\njurisdiction: DE\nsource: intranet\n"
+        "date: 2026-01-01\nread: 2026-11-01\nlicence: internal\ngroups: {H: House}\n"
+        "controls:\n  H-1: {title: Time, objectives: [clocks-synchronized], because: logs need it.}\n  H-2: Doors\n"
+    )
+    text = (site / "site.yaml").read_text()
+    (site / "site.yaml").write_text(text + "\ncompliance:\n  packs: [house, gdpr]\n  pack_files: [house.yaml]\n")
+    shown = sovctl("report", "packs", "house", "--site", "site.yaml", cwd=site)
+    assert shown.returncode == 0, shown.stderr
+    assert "evidence: clocks-synchronized" in shown.stdout
+    assert "house *" in sovctl("report", "packs", "--site", "site.yaml", cwd=site).stdout
+    result = sovctl("report", cwd=site)
+    assert result.returncode == 0, result.stderr
+    assert "House rules: 1 of 2 decided: 1 pass, 0 fail, 0 error; 1 not run" in result.stdout
+    assert "GDPR" in result.stdout
+    (site / "house.yaml").write_text((site / "house.yaml").read_text().replace("clocks-synch", "clock-synch"))
+    refused = sovctl("report", cwd=site)
+    assert refused.returncode == 3
+    assert "unknown objective: clock-synchronized" in refused.stderr
+    assert "did you mean clocks-synchronized?" in refused.stderr
+
+
+def test_an_unknown_pack_is_refused_with_the_nearest(site: Path) -> None:
+    result = sovctl("report", "packs", "gdrp", cwd=site)
+    assert (result.returncode, result.stdout) == (3, "")
+    assert "did you mean gdpr?" in result.stderr
 
 
 def test_report_says_what_to_do_first(tmp_path: Path) -> None:
@@ -126,7 +169,7 @@ def test_a_witness_signs_and_then_finds_the_cut(site: Path, tmp_path: Path) -> N
     kept = tmp_path / signed.stdout.strip()
     again = sovctl("audit", "witness", tmp_path / "ask", "--folder", "w", cwd=tmp_path)
     assert again.returncode == 1
-    assert "--old-size 5" in again.stderr
+    assert "--old-size 8" in again.stderr
     assert sovctl("audit", "verify", "--checkpoint", kept, cwd=site).returncode == 0
     for name in ("ledger", "evidence", "reports"):  # by somebody who holds the site's keys
         shutil.rmtree(site / ".sovctl" / name)
@@ -134,7 +177,7 @@ def test_a_witness_signs_and_then_finds_the_cut(site: Path, tmp_path: Path) -> N
     assert sovctl("audit", "verify", "--key", key, cwd=site).returncode == 0
     result = sovctl("audit", "verify", "--checkpoint", kept, "--key", key, cwd=site)
     assert result.returncode == 1
-    assert "rolled-back: expected at least the 5 entries" in result.stdout
+    assert "rolled-back: expected at least the 8 entries" in result.stdout
 
 
 @pytest.mark.parametrize("words", [("report",), ("audit", "verify"), ("audit", "checkpoint")])

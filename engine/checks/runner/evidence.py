@@ -7,14 +7,19 @@ import os
 import socket
 from collections.abc import Iterator
 
+from sovctl.compliance.controls import scope
 from sovctl.compliance.evidence.record import Evidence
 from sovctl.compliance.evidence.store import EvidenceStore, StoredEvidence, new_run_id
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.signing import load_or_create
+from sovctl.compliance.verdict import Verdict
 from sovctl.support.canonical_json import sha256_hex
 
 from ...plan import code_wheel
 from ...site.site import Site
+from ..model.check import Method
+from ..model.check_context import CONTROLLER
+from ..model.result import utc_now
 from .counter_readings import store_readings
 from .node_certificates import issuer_of
 from .run import RunResult, last_applied_plan
@@ -22,9 +27,12 @@ from .tree_findings import store_findings
 
 
 def keep(site: Site, run: RunResult) -> list[StoredEvidence]:
-    """Store every result of a run durably, in the order of its targets, its findings for the next plan, and counters.
+    """Store every result of a run durably, then its scope, its findings for the next plan, and counters.
 
     Certificates of nodes of which a part changed become void.
+
+    Returns:
+        The results, in the order of the targets.
 
     Raises:
         Busy: another process is writing to the site's ledger.
@@ -36,7 +44,7 @@ def keep(site: Site, run: RunResult) -> list[StoredEvidence]:
     origin = f"sovctl.{site.spec.site.name}/site"
     with Ledger.open(site.state.ledger, origin=origin, key=key) as ledger:
         store = EvidenceStore(site.state.evidence, ledger, run_id=new_run_id())
-        stored = store.add_all(_records(site, run, plan))
+        stored = store.add_all([*_records(site, run, plan), *_scope(site, run, plan)])[: len(run.results)]
     store_readings(site, run)
     issuer_of(site.spec, site.state.root, site.loaded.catalog.platforms).void_changed(store.run_id, stored)
     return stored
@@ -78,6 +86,35 @@ def _records(site: Site, run: RunResult, plan_sha256: str | None) -> Iterator[tu
             plan_sha256=plan_sha256,
         )
         yield evidence, result.raw
+
+
+def _scope(site: Site, run: RunResult, plan_sha256: str | None) -> Iterator[tuple[Evidence, bytes]]:
+    """Yield the record of the checks without a target; none if the run has no such check."""
+    if not run.without_target:
+        return
+    raw, now = scope.scope_output((node.name for _, node in site.spec.nodes()), run.without_target), utc_now()
+    evidence = Evidence(
+        check_id=scope.CHECK_ID,
+        check_version=1,
+        title=scope.TITLE,
+        controls=[],
+        method=Method.EXAMINE.value,
+        target=CONTROLLER,
+        population=[CONTROLLER],
+        command="targets of the checks, computed from site.yaml",
+        exit_code=0,
+        raw_sha256=sha256_hex(raw),
+        started=now,
+        ended=now,
+        verdict=Verdict.PASS,
+        reason=f"{len(run.without_target)} checks have no target: {', '.join(run.without_target)}",
+        simulated=any(result.simulated for result in run.results),
+        actor=actor(),
+        tool_version=code_wheel.version(),
+        spec_sha256=site.loaded.spec_sha256,
+        plan_sha256=plan_sha256,
+    )
+    yield evidence, raw
 
 
 def actor() -> str:

@@ -38,7 +38,7 @@ from . import fleet
 from .active.build import measurement_of, power_of
 from .active.run import run_active
 from .build_context import build_context
-from .targets import choose, populations, targets_of
+from .targets import choose, populations, targets_of, without_target
 from .transport import ssh_config
 
 SUITE = package_folder("engine/checks/runner/suite")
@@ -60,6 +60,8 @@ class RunResult:
     results: tuple[Result, ...]
     populations: dict[str, list[str]]
     interrupted: bool
+    without_target: tuple[str, ...] = ()
+    """Ids of the checks that were chosen and have no target on the site; empty if only some nodes were chosen."""
 
 
 def run(
@@ -127,6 +129,7 @@ def run(
         results=tuple(_mark_simulated([results[target.id] for target in chosen])),
         populations=populations(everything),
         interrupted=interrupted,
+        without_target=() if set(nodes) else without_target(everything, checks=checks, level=level),
     )
 
 

@@ -53,8 +53,20 @@ def choose(
         target
         for target in targets
         if (not names or names.issuperset(target.nodes))
-        and (not patterns or _matches(target, patterns))
+        and (not patterns or _matches(target.check, patterns))
         and _is_of_level(target.check, level)
+    )
+
+
+def without_target(
+    targets: Iterable[CheckTarget], *, checks: Iterable[str] = (), level: Level | None = None
+) -> tuple[str, ...]:
+    """Return the ids of the checks that `choose` would include, and that have no target on the site."""
+    applicable, patterns = {target.check.id for target in targets}, tuple(checks)
+    return tuple(
+        check.id
+        for check in CHECKS
+        if check.id not in applicable and (not patterns or _matches(check, patterns)) and _is_of_level(check, level)
     )
 
 
@@ -64,6 +76,6 @@ def _is_of_level(check: Check[Any], level: Level | None) -> bool:
     return level.contains(check.level)
 
 
-def _matches(target: CheckTarget, patterns: Iterable[str]) -> bool:
-    ids = (target.check.id, *target.check.former_ids)
+def _matches(check: Check[Any], patterns: Iterable[str]) -> bool:
+    ids = (check.id, *check.former_ids)
     return any(fnmatchcase(check_id, pattern) for pattern in patterns for check_id in ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import date
 from ipaddress import AddressValueError, IPv4Address
+from pathlib import PurePath
 from typing import get_args
 
 from pydantic import AnyHttpUrl
@@ -109,10 +110,18 @@ def check_software(site: SiteUnderValidation) -> Iterator[Problem]:
 
 
 def check_packs(site: SiteUnderValidation) -> Iterator[Problem]:
-    listed = list(enumerate(site.spec.compliance.packs))
+    compliance = site.spec.compliance
+    own = [PurePath(each).stem for each in compliance.pack_files]
+    for index, name in enumerate(own):
+        if name in site.catalog.packs:
+            where = f"compliance.pack_files[{index}]"
+            yield Problem(f"control set `{name}` is part of sovctl", where=where, hint="rename the file")
+    listed = list(enumerate(compliance.packs))
+    known = sorted({*site.catalog.packs, *own})
     for index, name in listed:
-        yield from unknown_name("control set", name, sorted(site.catalog.packs), f"compliance.packs[{index}]")
+        yield from unknown_name("control set", name, known, f"compliance.packs[{index}]")
     yield from duplicates("control set", ((f"compliance.packs[{index}]", name) for index, name in listed))
+    yield from duplicates("control set", ((f"compliance.pack_files[{index}]", name) for index, name in enumerate(own)))
 
 
 def check_workload_pools(site: SiteUnderValidation) -> Iterator[Problem]:

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 import yaml
-from evidence_specimens import NODES, everywhere, made, stored
+from evidence_specimens import NODES, control_map, everywhere, made, stored
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sovctl.compliance.controls.assessment import Assessment, ControlState, assess
 from sovctl.compliance.controls.exceptions import Attestation, Exceptions, Waiver, load_exceptions
-from sovctl.compliance.controls.framework import Control, ControlMap, Pack, builtin_pack, load_pack
+from sovctl.compliance.controls.framework import Control, Pack, builtin_pack, load_pack
 from sovctl.support.errors import InputError, SpecError
 
 TODAY = date(2026, 11, 21)
-MAP = ControlMap(objective="o.", checks=("a.one", "a.two"), supports="s.", people="p.")
+MAP = control_map("a.one", "a.two")
 PACK = Pack(
     name="p",
     title="t",
