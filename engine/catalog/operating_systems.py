@@ -64,7 +64,7 @@ class Component(CatalogModel):
     version: str | None = None
     """Key of the lock's versions; None: the site's mirror determines the version."""
     kernel: bool = False
-    """Whether it is part of the kernel, which a container and simulated hardware do not have."""
+    """Whether it is part of the kernel or a tool of the hardware, which containers and simulated hardware lack."""
     restarts: Literal["node", "pools", "own"] | None = None
     """Effect of a new version. node: restarts all services of the board and pools; pools: its own service and pools."""
 

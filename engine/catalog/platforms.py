@@ -67,6 +67,8 @@ class CheckProfile(CatalogModel):
     """Lowest rate of a copy between two GPUs, in one direction."""
     compute_nics: Figure | None = None
     compute_nic_gbit_s: Figure | None = None
+    numa_nodes: Figure | None = None
+    """NUMA nodes with processors."""
 
 
 class Sysctl(CatalogModel):
@@ -123,6 +125,10 @@ class Platform(Sourced):
     nvswitches: _Number | None = None
     compute_slots: Figure | None = None
     """PCI addresses of the compute ports, separated by spaces; absent if unknown."""
+    power_supplies: Figure | None = None
+    """Power supplies of a node; absent if it differs by maker."""
+    memory_gib: Figure | None = None
+    """Least main memory of a node; absent if it differs by maker."""
     gpu_memory_total_gb: Count | None = None
     network: str
     local_storage: str

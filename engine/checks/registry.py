@@ -39,6 +39,8 @@ TOPICS = (
     "ib",
     "nccl",
     "fabric",
+    "bmc",
+    "firmware",
     "node",
     "uniform",
     "model",

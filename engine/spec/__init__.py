@@ -18,6 +18,7 @@ from pydantic import AnyHttpUrl, Field, StringConstraints
 from .fabric import InfinibandFabric, PortRoles
 from .gateway.routing import Capability
 from .gateway.section import Gateway
+from .hardware import FirmwareVersions, PlannedHardware
 from .host import Host
 from .lifecycle import Lifecycle
 from .lora import Adapter, Lora
@@ -148,6 +149,10 @@ class NodeGroup(SpecModel):
     `validate` only; `plan` and `apply` reject such a site."""
     ports: PortRoles = Field(default_factory=PortRoles)
     """Roles of the InfiniBand and RoCE ports of each node."""
+    hardware: PlannedHardware = Field(default_factory=PlannedHardware)
+    """Planned size of each node, for `sovctl verify`."""
+    firmware: FirmwareVersions = Field(default_factory=FirmwareVersions)
+    """Permitted firmware versions, for `sovctl verify`."""
 
 
 class Software(SpecModel):

@@ -88,6 +88,8 @@ GPU = """\
         <incorrect_configuration>N/A</incorrect_configuration>
       </health>
     </fabric>
+    <processes>
+    </processes>
   </gpu>
 """
 

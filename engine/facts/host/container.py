@@ -26,6 +26,22 @@ def container_of(text: str) -> str | None:
     return name
 
 
+def board_owner_of(text: str) -> str | None:
+    """Return the container technology or hypervisor of a node, whose host has the board; None on a physical machine.
+
+    Args:
+        text: of `systemd-detect-virt`, or `simulated` for a node with a simulated board.
+
+    Raises:
+        Unreadable: the text is not one known name.
+    """
+    name = text.strip()
+    if name in _CONTAINERS:
+        return f"a container ({name})"
+    machine = None if name == "simulated" else virtual_machine_of(name)
+    return f"a virtual machine ({machine})" if machine else None
+
+
 _HYPERVISORS = frozenset(
     {"qemu", "kvm", "amazon", "zvm", "vmware", "microsoft", "oracle", "powervm", "xen", "bochs", "uml", "parallels"}
     | {"bhyve", "qnx", "acrn", "apple", "sre", "google"}

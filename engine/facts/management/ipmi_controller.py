@@ -211,6 +211,19 @@ def parse_sel_list(text: str) -> tuple[LoggedEvent, ...]:
     return tuple(found)
 
 
+def parse_sel_time(text: str) -> datetime:
+    """Parse `sel time get` in UTC and the C locale.
+
+    Raises:
+        Unreadable: the text has another form.
+    """
+    day, _, time = text.strip().partition(" ")
+    found = _time(day, time.strip())
+    if found is None:
+        raise Unreadable("a date and a time", text, where="ipmitool sel time get")
+    return found
+
+
 def _event(number: int, cells: list[str], line: str) -> LoggedEvent:
     """Return an entry. Entries of vendors have no direction, and some no time; a threshold follows the direction."""
     if cells[0].startswith(_TIMELESS):

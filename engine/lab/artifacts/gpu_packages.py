@@ -182,7 +182,7 @@ def _driver_family(upstream: str) -> list[StandIn]:
             "nvidia-kernel-open-dkms",
             version,
             "NVIDIA open kernel modules",
-            modules=("driver.py", "kernel.py", "modprobe.py"),
+            modules=("driver.py", "kernel.py", "modprobe.py", "dmi.py", "ipmi.py"),
             programs={
                 f"{HOME}/load-driver": ("driver", "main", ""),
                 # This folder precedes that of the real modprobe in the search path of root.
@@ -190,9 +190,12 @@ def _driver_family(upstream: str) -> list[StandIn]:
                 "sbin/modinfo": ("kernel", "modinfo", "sys.argv[1:]"),
                 "sbin/lsmod": ("kernel", "print_modules", ""),
                 "bin/dmesg": ("kernel", "print_messages", ""),
+                "usr/sbin/dmidecode": ("dmi", "main", "sys.argv[1:]"),
+                "usr/bin/ipmitool": ("ipmi", "main", "sys.argv[1:]"),
             },
-            # The search path of probes has the folders of packages only. The paths are those of kmod and util-linux.
-            diverted=("sbin/modinfo", "sbin/lsmod", "bin/dmesg"),
+            # The search path of probes has the folders of packages only. The paths are those of kmod, util-linux,
+            # dmidecode and ipmitool.
+            diverted=("sbin/modinfo", "sbin/lsmod", "bin/dmesg", "usr/sbin/dmidecode", "usr/bin/ipmitool"),
             files={f"{HOME}/module-version": f"{upstream}\n", f"{UNITS}/{DRIVER_UNIT}": _DRIVER_UNIT_TEXT},
             links={f"{UNITS}/multi-user.target.wants/{DRIVER_UNIT}": f"../{DRIVER_UNIT}"},
             after_install=f"systemctl restart {DRIVER_UNIT}",

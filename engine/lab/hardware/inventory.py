@@ -19,6 +19,9 @@ _GPU_BUSES = ("1B", "43", "52", "61", "9D", "C3", "D1", "DF")
 NIC_BUSES = ("18", "40", "4F", "5E", "9A", "C0", "CE", "DC")
 _SWITCH_BUSES = ("07", "08", "09", "0A")
 _CPUS_BY_SOCKET = ("0-55,112-167", "56-111,168-223")  # two processors of 56 cores, two threads each
+_SOCKETS = tuple(f"CPU{cpu}_DIMM_{letter}{slot}" for cpu in (0, 1) for letter in "ABCDEFGH" for slot in (1, 2))
+_MODULE_GIB = 64  # 32 modules, 2 TiB
+_POWER_SUPPLIES = 6
 _ECC_COUNTERS = (
     "sram_correctable",
     "sram_uncorrectable_parity",
@@ -56,7 +59,7 @@ _MODULE_IDS = (7, 5, 6, 8, 1, 3, 4, 2)
 
 
 def facts(lab_name: str, node: LabNode) -> Facts:
-    """Return the facts of a healthy node, as plain values. A service node has only a name plate."""
+    """Return the facts of a healthy node, as plain values. A service node has a board and no GPUs."""
     plate = {
         "sys_vendor": "NVIDIA" if node.kind.has_gpus else "sovctl lab",
         "product_name": "DGXH100" if node.kind.has_gpus else "service-node",
@@ -82,6 +85,8 @@ def facts(lab_name: str, node: LabNode) -> Facts:
         "gpus": [],
         "nics": [],
         "nvswitches": [],
+        "board": {"bios": None, "modules": dict.fromkeys(_SOCKETS, _MODULE_GIB)},
+        "bmc": _controller(),
     }
     if node.kind.has_gpus:
         found["model"] = dict(_MODEL)
@@ -94,6 +99,27 @@ def facts(lab_name: str, node: LabNode) -> Facts:
 def text(value: Facts) -> str:
     """Return the content of the facts file."""
     return json.dumps(value, indent=1) + "\n"
+
+
+def _controller() -> Facts:
+    """Return the management controller. Its address is of a network for documentation (RFC 5737)."""
+    return {
+        "firmware": "23.09",
+        "auxiliary": "0x17 0x00 0x00 0x00",
+        "self_test": "passed",
+        "intrusion": "inactive",
+        "supplies": {f"PSU{index}_Status": "Presence detected" for index in range(_POWER_SUPPLIES)},
+        "power_redundancy": "Fully Redundant",
+        "fans": {f"FAN{index}_{side}": 5880 for index in range(6) for side in "FR"},
+        "inlet_c": 24,
+        "inlet_status": "ok",
+        "events": [],
+        "log_percent": 4,
+        "clock_offset_s": 0,
+        "address": "192.0.2.10",
+        "cipher_levels": "XaaXXXXXXXXXXXX",
+        "users": {"1": ["", "NO ACCESS"], "2": ["operator", "ADMINISTRATOR"]},
+    }
 
 
 def _gpu(lab_name: str, node: LabNode, index: int) -> Facts:

@@ -83,7 +83,8 @@ def test_a_platform_gets_the_packages_of_its_board() -> None:
     assert "nvidia-imex" in names("ubuntu-24.04", "dgx-gb200-nvl72")
     assert "nvidia-fabricmanager" not in names("ubuntu-24.04", "dgx-gb200-nvl72"), "it runs on the switch trays"
     assert "nvidia-fabricmanager" not in names("ubuntu-24.04", "l40s-4"), "PCIe machines have no fabric"
-    assert names("ubuntu-24.04", "service") == {"chrony", "nftables", "python3-venv"}
+    tools = {"dmidecode", "ipmitool", "pciutils", "smartmontools"}
+    assert names("ubuntu-24.04", "service") == {"chrony", "nftables", "python3-venv", *tools}
     assert {"kmod-nvidia-open-dkms", "kernel-devel-matched"} <= names("rhel-9", "hgx-h100")
     toolkit = {"nvidia-container-toolkit", "nvidia-container-toolkit-base", "libnvidia-container-tools"}
     assert toolkit | {"libnvidia-container1"} <= names("rhel-9", "hgx-h100")
@@ -92,7 +93,9 @@ def test_a_platform_gets_the_packages_of_its_board() -> None:
 def test_packages_of_the_kernel_are_omitted_where_another_kernel_runs() -> None:
     system, lock = load_operating_systems()["ubuntu-24.04"], load_driver_locks()["nvidia-580.126.20"]
     inside = system.packages_for(PLATFORMS["hgx-h100"], lock, kernel="6.8.0", python=False, has_own_kernel=False)
-    assert not {"doca-ofed", "linux-headers-6.8.0", "libnccl2"} & {each.name for each in inside}
+    assert not {"doca-ofed", "linux-headers-6.8.0", "libnccl2", "dmidecode", "ipmitool"} & {
+        each.name for each in inside
+    }
 
 
 @pytest.mark.parametrize(

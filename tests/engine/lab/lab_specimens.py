@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sovctl.engine.checks.definitions.bmc import _controller, power_redundant, separate_network
 from sovctl.engine.checks.definitions.bus import _bus_check
 from sovctl.engine.checks.definitions.driver import _driver_check
-from sovctl.engine.checks.definitions.gpu import _gpu_check
+from sovctl.engine.checks.definitions.firmware import _versions
+from sovctl.engine.checks.definitions.gpu import _gpu_check, no_foreign_processes
 from sovctl.engine.checks.definitions.ib import _ports
+from sovctl.engine.checks.definitions.memory import size as memory_size
 from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready, switches_present
 from sovctl.engine.checks.definitions.xid import _log_check
 from sovctl.engine.checks.model.check import Expectation, judge
@@ -26,8 +29,10 @@ from sovctl.engine.lab.standins import (
     board,
     container_toolkit,
     dcgm,
+    dmi,
     driver,
     fabricmanager,
+    ipmi,
     kernel,
     nvidia_smi,
     present,
@@ -35,6 +40,7 @@ from sovctl.engine.lab.standins import (
 
 GPU_NODE = NODES[0]
 VERSION = "580.126.20"
+NOW_S = 1_780_000_000
 BOOT_ID = "11111111-2222-4333-8444-555555555555"
 
 
@@ -145,6 +151,14 @@ EXPECTATIONS: dict[str, Expectation] = {
         ),
         _DRIVER,
     ),
+    **{check.id: _controller.Expected() for check in REGISTRY if isinstance(check, _controller.ControllerCheck)},
+    "bmc.power-redundant": power_redundant.Expected(count=6),
+    "bmc.separate-network": separate_network.Expected(),
+    "firmware.bios": _versions.Expected(versions=("1.6.7",)),
+    "firmware.bmc": _versions.Expected(versions=("23.09",)),
+    **dict.fromkeys(("firmware.gpu", "firmware.nic"), _versions.Expected()),
+    "gpu.no-foreign-processes": no_foreign_processes.Expected(units=()),
+    "memory.size": memory_size.Expected(memory_gib=2048),
     **dict.fromkeys(
         ("xid.none-since-boot", "xid.no-switch-errors", "xid.no-adapter-faults", "xid.no-bus-errors"),
         _log_check.Expected(driver_branch=580),
@@ -152,6 +166,7 @@ EXPECTATIONS: dict[str, Expectation] = {
 }
 
 
+_ADDRESS = {"family": "inet", "local": GPU_NODE.address, "prefixlen": 24}
 _LINK_FIELDS = ("vendor", "device", "class", "numa_node", "current_link_speed", "current_link_width")
 
 
@@ -190,8 +205,33 @@ def _answers(disk: Disk) -> dict[str, tuple[int, str]]:
     toolkit, cdi = (
         [*container_toolkit.answer(hardware, words, "1.19.0")] for words in (["--version"], ["cdi", "list"])
     )
+
+    def tool(*words: str) -> tuple[int, str]:
+        return ipmi.answer(hardware, list(words), now_s=NOW_S)
+
+    users = [line.split(",") for line in tool("-c", "user", "list", "1")[1].splitlines()]
+    unnamed = [",".join([number, "named" if name else "anonymous", *rest]) for number, name, *rest in users]
     return {
         **found,
+        "machine": (0, "simulated"),
+        "bios": dmi.answer(hardware, ["-t", "bios"]),
+        "sockets": dmi.answer(hardware, ["-t", "memory"]),
+        "kernel": (0, "MemTotal:        8000000 kB"),
+        "sysfs": (0, hardware.facts["plate"]["bios_version"]),
+        "controller": tool("mc", "info"),
+        "self_test": tool("mc", "selftest"),
+        "chassis": tool("chassis", "status"),
+        "supplies": tool("sdr", "type", "Power Supply"),
+        "fans": tool("sdr", "type", "Fan"),
+        "temperatures": tool("sdr", "type", "Temperature"),
+        "log_state": tool("sel", "info"),
+        "events": tool("sel", "elist", "last", "100"),
+        "boot_time": (0, str(NOW_S - 36000)),
+        "times": (0, f"{tool('sel', 'time', 'get')[1]}\n{NOW_S}"),
+        "channels": (0, f"## 1\n{tool('lan', 'print', '1')[1]}"),
+        "users": (0, "\n".join(unnamed)),
+        "addresses": (0, json.dumps([{"addr_info": [_ADDRESS]}])),
+        "holders": (0, "processes 0"),
         "pci": (0, "\n".join(links)),
         "proc": (0, "\n".join(f"{path.partition('/')[0]}\n{text}" for path, text in proc.items())),
         "module": (0, module) if hardware.loaded_version else (1, ""),

@@ -17,7 +17,9 @@ from sovctl.engine.lab.layout import NODES
 from sovctl.engine.lab.standins import (
     container_toolkit,
     dcgm,
+    dmi,
     driver,
+    ipmi,
     kernel,
     nccl_tests,
     nvidia_smi,
@@ -47,6 +49,12 @@ def everything(disk: Disk) -> list[Any]:
         container_toolkit.answer(disk.board, ["cdi", "list"], "1.19.0"),
         {name: disk.board.facts["driver"][name] for name in ("is_open", "installed_version")},
     )
+    asked_of_board = (
+        "mc info", "mc selftest", "chassis status", "sdr type Power Supply", "sdr type Fan", "sdr type Temperature",
+        "sel info", "sel elist last 100", "sel time get", "lan print 1", "-c user list 1",
+    )  # fmt: skip
+    views += tuple(ipmi.answer(disk.board, words.split(), now_s=0)[1] for words in asked_of_board)
+    views += (dmi.answer(disk.board, []),)
     shown = (present.class_tree(disk.board), present.pci_tree(disk.board))
     return [*without_time, *shown, *views, driver.wanted_version(disk.board)]
 

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from check_cases.case import FAIL, NOT_APPLICABLE, UNKNOWN, Bad, Sample
 
-from sovctl.engine.checks.definitions.cpu import all_online, governor
+from sovctl.engine.checks.definitions.cpu import all_online, governor, numa_nodes
 
 SAMPLES = {
+    "cpu.numa-nodes": Sample(
+        numa_nodes.Expected(numa_nodes=2),
+        {"container": "none\n", "nodes": "0-1\n"},
+        {
+            "eight": Bad({"nodes": "0-7\n"}, FAIL, "2 NUMA nodes, got 8"),
+            "garbled": Bad({"nodes": "all\n"}, UNKNOWN, "a list of CPUs"),
+            "container": Bad({"container": "lxc\n"}, NOT_APPLICABLE, "lxc"),
+        },
+        ("none", "0-1"),
+    ),
     "cpu.all-online": Sample(
         all_online.Expected(),
         {"present": "0-3\n", "online": "0-3\n", "count": "4\n", "smt": "on\n"},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from check_cases.case import FAIL, UNKNOWN, WARN, Bad, Sample
 from gpu_samples import document, eight, gpu
 
-from sovctl.engine.checks.definitions.gpu import _gpu_check
+from sovctl.engine.checks.definitions.gpu import _gpu_check, no_foreign_processes
 from sovctl.engine.checks.probes import gpu_settings
 
 GPUS = _gpu_check.Expected(gpu_count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
@@ -19,7 +19,28 @@ BUS = "0x8086 0x1237 0x060000\n" + "0x10de 0x22a3 0x068000\n" * 4 + "0x10de 0x23
 SEVEN = document(*(gpu(index) for index in range(7)))
 
 
+HOLDERS = "77 0::/system.slice/sovctl-pool@chat-0.service\n78 0::/system.slice/nvidia-persistenced.service\nprocesses 2"
+FOREIGN = "<process_info><gpu_instance_id>N/A</gpu_instance_id><pid>99</pid></process_info>"
+
 SAMPLES = {
+    "gpu.no-foreign-processes": Sample(
+        no_foreign_processes.Expected(units=("sovctl-pool@chat-0.service", "nvidia-persistenced.service")),
+        {"gpus": eight(), "holders": HOLDERS},
+        {
+            "session": Bad(
+                {"holders": HOLDERS.replace("sovctl-pool@chat-0.service", "session-3.scope")},
+                FAIL,
+                "in session-3.scope",
+            ),
+            "hidden": Bad({"gpus": eight().replace("<processes>", f"<processes>{FOREIGN}", 1)}, UNKNOWN, "process 99"),
+            "without-unit": Bad({"holders": "77 \nprocesses 1"}, UNKNOWN, "the unit of process 77"),
+            "cut": Bad({"holders": HOLDERS.replace("processes 2", "processes 3")}, UNKNOWN, "in the last line"),
+            "lost": Bad(
+                {"gpus": eight().replace("<processes>", "<lost>").replace("</processes>", "</lost>")}, UNKNOWN, "each"
+            ),
+        },
+        ("processes 2",),
+    ),
     "gpu.count": Sample(
         GPUS,
         {"gpus": eight(), "bus": BUS},

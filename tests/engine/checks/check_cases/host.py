@@ -16,6 +16,7 @@ from sovctl.engine.checks.definitions.host import (
     packages_unchanged,
     running_kernel_planned,
     secure_boot,
+    time_zone,
     tpm_present,
 )
 
@@ -63,6 +64,17 @@ RSYSLOG = "Id=rsyslog.service\nLoadState=loaded\nActiveState=active\nSubState=ru
 SIEM = '0 0 10.20.1.11:40112 10.20.0.7:6514 users:(("rsyslogd",pid=90,fd=11))\nend\n'
 
 SAMPLES = {
+    "host.time-zone": Sample(
+        time_zone.Expected(zones=("UTC", "Europe/Berlin")),
+        {"zone": "link /usr/share/zoneinfo/Etc/UTC\n+0000\n"},
+        {
+            "other": Bad({"zone": "link /usr/share/zoneinfo/America/New_York\n-0500\n"}, FAIL, "got America/New_York"),
+            "rule": Bad({"zone": "rule JST-9\n+0900\n"}, FAIL, "got JST-9"),
+            "shifted": Bad({"zone": "none\n+0100\n"}, FAIL, "+0000 in UTC"),
+            "without-offset": Bad({"zone": "link /usr/share/zoneinfo/Etc/UTC\n"}, UNKNOWN, "a zone"),
+        },
+        ("link", "+0000"),
+    ),
     "host.name-set": Sample(
         name_set.Expected(name="n1", address="10.77.0.11"),
         {"name": "n1\n", "forward": "10.77.0.11\n", "backward": " n1\n"},

@@ -1,0 +1,39 @@
+"""bmc.clock-correct: the clock of the management controller agrees with that of the node, so events have their time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from ....catalog.check_limits import limit
+from ....facts.management.ipmi_controller import parse_sel_time
+from ....facts.unreadable import Unreadable
+from ...model.check import Judgement, Method, Severity, warned, worst
+from ...model.probe_sections import ProbeSections
+from ...probes.ipmi import LOG_TIME
+from ._controller import ControllerCheck, Expected
+
+_MOST_S = limit("bmc.clock-correct.most")
+
+
+class ControllerClock(ControllerCheck):
+    id, version, method = "bmc.clock-correct", 1, Method.TEST
+    title = "the clock of the management controller is correct"
+    controls = ("au-8", "sc-45")
+    severity = Severity.LOW
+    remedy = "configure an NTP server and UTC in the management controller, or run `ipmitool sel time set now`"
+
+    def commands(self, expected: Expected) -> Mapping[str, str]:
+        """Print the time of the event log, and that of the node in Unix seconds."""
+        return {"times": f"{LOG_TIME} && date -u +%s"}
+
+    def judge_board(self, sections: ProbeSections, expected: Expected) -> Judgement:
+        """Warn if the difference exceeds the limit."""
+        *lines, seconds = sections.text("times").strip().splitlines() or [""]
+        if len(lines) != 1 or not seconds.strip().isdecimal():
+            raise Unreadable("two times", sections.text("times"), where="ipmitool sel time get")
+        difference = abs((parse_sel_time(lines[0]) - datetime.fromtimestamp(int(seconds), UTC)).total_seconds())
+        findings = []
+        if difference > _MOST_S:
+            findings.append(warned(f"a difference of at most {_MOST_S} s", f"{difference:.0f} s"))
+        return worst(findings, otherwise=f"expected the time of the node, got a difference of {difference:.0f} s")
