@@ -44,6 +44,7 @@ def show(
     """Show leaves, rails, links and findings of a fabric. Read-only; exit code 0 also with findings."""
     from sovctl.engine.fabric.cabling import plan_of
     from sovctl.engine.fabric.drawing import draw
+    from sovctl.engine.fabric.reading import is_simulated
     from sovctl.engine.fabric.summary import document, summarize
     from sovctl.support.atomic_files import write_atomic
 
@@ -54,13 +55,13 @@ def show(
     if save is not None:
         write_atomic(save, text)
     if svg is not None:
-        write_atomic(svg, draw(fabric))
+        write_atomic(svg, draw(fabric, is_simulated=is_simulated(text)))
     if cabling:
         output.line(plan_of(fabric).rstrip("\n"))
     elif as_json:
-        output.document(document(summarize(fabric)))
+        output.document(document(summarize(fabric, is_simulated=is_simulated(text))))
     else:
-        show_summary(summarize(fabric))
+        show_summary(summarize(fabric, is_simulated=is_simulated(text)))
     return ExitCode.OK
 
 

@@ -52,6 +52,7 @@ def register(app: typer.Typer) -> None:
         from sovctl.compliance.report.publish import publish
         from sovctl.compliance.signing import load
         from sovctl.engine.checks.registry import FORMER_IDS, KNOWN_CHECKS
+        from sovctl.engine.checks.runner.fabric_figure import figures_of
         from sovctl.engine.site.state_folder import SiteState
         from sovctl.engine.validation import load as spec_file
         from sovctl.support.errors import InputError
@@ -90,6 +91,7 @@ def register(app: typer.Typer) -> None:
                     run_id=run,
                     exceptions=exceptions,
                     former_ids=FORMER_IDS,
+                    draw=figures_of,
                 )
                 for each in loaded
             ]

@@ -14,11 +14,17 @@ if TYPE_CHECKING:
 def show_summary(summary: Summary) -> None:
     """Print the tiers, one row for each leaf, and the findings."""
     speeds = ", ".join(f"{count} x {speed}" for speed, count in summary.links_by_speed.items())
+    if summary.simulated:
+        output.line(output.style("simulated fabric of a lab (ibsim)", "yellow"))
     output.line(
         f"{summary.leaf_switches} leaves, {summary.spine_switches} spines, {summary.adapters} adapters, "
         f"{summary.aggregation_nodes} SHARP aggregation nodes"
     )
     output.line(f"{summary.links} links: {speeds}")
+    output.line(f"SHARP on {summary.switches - len(summary.without_sharp)} of {summary.switches} switches")
+    if summary.switches > 1:
+        highest = f"{summary.oversubscription:.2f}" if summary.oversubscription is not None else "a leaf has no uplinks"
+        output.line(f"highest oversubscription of a leaf: {highest}")
     output.line()
     output.table(
         ("leaf", "rail", "adapters", "uplinks", "oversubscription"),

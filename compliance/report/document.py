@@ -50,6 +50,20 @@ class Subject:
     """`on-prem` or `hybrid`; empty if site.yaml was not available."""
 
 
+@dataclass(frozen=True)
+class Figure:
+    """A drawing of evidence.
+
+    Args:
+        svg: without scripts and references; its styles apply only within it.
+        records: SHA-256 of the records from whose raw output it was drawn.
+    """
+
+    title: str
+    svg: str
+    records: tuple[str, ...]
+
+
 def build_document(
     assessment: Assessment,
     run: EvidenceRun,
@@ -60,6 +74,7 @@ def build_document(
     proofs: Mapping[int, Sequence[bytes]],
     generated: str,
     tool_version: str,
+    figures: Sequence[Figure] = (),
 ) -> dict[str, Any]:
     """Return the report.
 
@@ -68,6 +83,7 @@ def build_document(
         vkey: public key of the ledger, C2SP vkey text.
         proofs: audit path of each leaf in the tree of the checkpoint, by leaf index.
         generated: UTC time such as `2026-11-21T10:30:00Z`; its day selects the waivers in effect.
+        figures: drawings of the run's evidence.
 
     Raises:
         InputError: the records are of several versions of site.yaml, or newer than `generated`.
@@ -127,6 +143,7 @@ def build_document(
         },
         "controls": [_control(result) for result in assessment.results],
         "evidence": [_evidence(record, proofs[record.leaf_index]) for record in run.records],
+        "figures": [{"title": each.title, "svg": each.svg, "records": list(each.records)} for each in figures],
         "ledger": {
             "origin": checkpoint.origin,
             "size": checkpoint.size,

@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
@@ -35,8 +35,11 @@ from ..ledger.errors import LedgerDamaged
 from ..ledger.reader import LedgerReader
 from ..ledger.store import Ledger
 from ..ledger.verify import verify_ledger
-from .document import Subject, build_document, document_bytes
+from .document import Figure, Subject, build_document, document_bytes
 from .html import render_html
+
+ReadRaw = Callable[[str], bytes]
+"""Returns the raw output of a record by its SHA-256."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ def publish(
     run_id: str | None = None,
     exceptions: Exceptions | None = None,
     former_ids: Mapping[str, str] | None = None,
+    draw: Callable[[EvidenceRun, ReadRaw], Sequence[Figure]] | None = None,
 ) -> Published:
     """Assess, render, log and store the report of one run.
 
@@ -72,6 +76,7 @@ def publish(
         run_id: None: the newest run.
         former_ids: current check id by former id. Pack and exceptions have current ids; in the report they have the ids
             of the run's evidence, because its records are signed.
+        draw: returns the figures of the report from the run's evidence; None: no figures.
 
     Raises:
         InputError: no evidence, or unknown run.
@@ -95,6 +100,7 @@ def publish(
         proofs={record.leaf_index: ledger.inclusion_proof(record.leaf_index) for record in run.records},
         generated=f"{generated:%Y-%m-%dT%H:%M:%SZ}",
         tool_version=tool_version,
+        figures=draw(run, lambda digest: read_raw(evidence, digest)) if draw else (),
     )
     folder = _free_folder(reports, run.run_id)
     draft = reports / f".{folder.name}.{os.getpid()}.new"

@@ -6,7 +6,7 @@
 
 A device is the description of the node, the name within the description of a managed switch, or `0x` and the GUID.
 Lines that begin with `#` are comments. A planned link is present, missing (both ends are free or absent), or wrong (an
-end is connected to another port).
+end is connected to another port). If several devices have the name of an end, the link of one of them is sufficient.
 """
 
 from __future__ import annotations
@@ -109,23 +109,22 @@ def parse_plan(text: str) -> tuple[tuple[PlannedLink, ...], tuple[PlanProblem, .
 
 def compare(plan: tuple[PlannedLink, ...], fabric: Fabric) -> CablingDifference:
     """Return the difference of the plan and a fabric."""
-    names = _names(fabric)
+    names = _guids_by_name(fabric)
     missing: list[PlannedLink] = []
     wrong: list[tuple[PlannedLink, PlannedEnd, str]] = []
     planned: set[End] = set()
     for link in plan:
-        ends = [End(guid, end.port) if (guid := names.get(end.device)) else None for end in (link.one, link.other)]
-        planned |= {end for end in ends if end is not None}
-        found = [fabric.links_by_end.get(end) if end is not None else None for end in ends]
-        if found[0] is not None and found[0] is found[1]:
+        both = [[End(guid, end.port) for guid in names.get(end.device, ())] for end in (link.one, link.other)]
+        planned.update(*both)
+        found = [[fabric.links_by_end[end] for end in ends if end in fabric.links_by_end] for ends in both]
+        if any(each in found[1] for each in found[0]):
             continue
-        connected = [index for index in (0, 1) if found[index] is not None]
+        connected = [index for index in (0, 1) if found[index]]
         if not connected:
             missing.append(link)
         for index in connected[:1]:
-            actual, own = found[index], ends[index]
-            assert actual is not None
-            partner = actual.other if actual.one == own else actual.one
+            actual = found[index][0]
+            partner = actual.other if actual.one in both[index] else actual.one
             wrong.append((link, (link.one, link.other)[index], fabric.label(partner)))
     unplanned = tuple(
         fabric.label_link(link)
@@ -168,13 +167,16 @@ def _rows(fabric: Fabric) -> Iterator[tuple[str, int, str, int]]:
 
 def _names(fabric: Fabric) -> dict[str, str]:
     """Return GUIDs by unique name, description and `0xGUID`. A name of several devices is omitted."""
-    found: dict[str, str] = {}
-    duplicates: set[str] = set()
+    return {name: guids[0] for name, guids in _guids_by_name(fabric).items() if len(guids) == 1}
+
+
+def _guids_by_name(fabric: Fabric) -> dict[str, list[str]]:
+    """Return GUIDs by name, description and `0xGUID`."""
+    found: dict[str, list[str]] = {}
     for guid, device in fabric.by_guid.items():
         for name in {fabric.name(guid), device.description, f"0x{guid}"} - {""}:
-            if found.setdefault(name, guid) != guid:
-                duplicates.add(name)
-    return {name: guid for name, guid in found.items() if name not in duplicates}
+            found.setdefault(name, []).append(guid)
+    return found
 
 
 def _is_port(text: str) -> bool:

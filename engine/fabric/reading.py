@@ -8,6 +8,8 @@ from ..facts.fabric.ibnetdiscover import discovery_of_ports, parse_ibnetdiscover
 from .cabling import COLUMNS, PlannedLink, PlanProblem, parse_plan, plan_of
 from .topology import Fabric
 
+SIMULATED = "# simulated: a fabric of a sovctl lab (ibsim)\n"
+"""First line of a sweep of a lab. ibnetdiscover begins its own comments with `#`, too."""
 _LISTED = re.compile(r"^(?:CA|SW|RT)\s+\d+\s+\d+ 0x")
 
 
@@ -19,6 +21,11 @@ def read_fabric(text: str) -> Fabric:
     """
     first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
     return Fabric.of(discovery_of_ports(parse_port_list(text)) if _LISTED.match(first) else parse_ibnetdiscover(text))
+
+
+def is_simulated(text: str) -> bool:
+    """Return whether a sweep is of a lab."""
+    return text.startswith(SIMULATED)
 
 
 def read_expected(text: str) -> tuple[tuple[PlannedLink, ...], tuple[PlanProblem, ...]]:

@@ -52,26 +52,37 @@ class FindingRow:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A fabric in numbers, its leaves by name, and its findings."""
+    """A fabric in numbers, its leaves by name, and its findings.
 
+    Args:
+        simulated: whether it is a fabric of a lab.
+        aggregation_nodes: of SHARP.
+        without_sharp: names of switches without an aggregation node.
+        oversubscription: the highest of all leaves; None without uplinks.
+    """
+
+    simulated: bool
     switches: int
     leaf_switches: int
     spine_switches: int
     adapters: int
     aggregation_nodes: int
+    without_sharp: tuple[str, ...]
+    oversubscription: float | None
     links: int
     links_by_speed: dict[str, int]
     leaves: tuple[LeafRow, ...]
     findings: tuple[FindingRow, ...]
 
 
-def summarize(fabric: Fabric) -> Summary:
+def summarize(fabric: Fabric, *, is_simulated: bool = False) -> Summary:
     """Return the summary of a fabric."""
     rails = rails_of(fabric)
     by_leaf: dict[str, list[str]] = {}
     for (guid, scheme), index in rails.by_leaf.items():
         by_leaf.setdefault(guid, []).append(f"{scheme}{index}")
     loads = {each.leaf: each.oversubscription for each in leaf_loads(fabric)}
+    highest = max(loads.values(), default=float("inf")) if len(fabric.switches) > 1 else float("inf")
     leaves = (
         LeafRow(
             name=(name := fabric.name(leaf.guid)),
@@ -83,11 +94,14 @@ def summarize(fabric: Fabric) -> Summary:
         for leaf in fabric.leaves
     )
     return Summary(
+        simulated=is_simulated,
         switches=len(fabric.switches),
         leaf_switches=len(fabric.leaves),
         spine_switches=len(fabric.spines),
         adapters=len(fabric.adapters),
         aggregation_nodes=sum(1 for each in fabric.discovery.devices if not each.is_switch) - len(fabric.adapters),
+        without_sharp=tuple(fabric.name(each.guid) for each in without_aggregation_node(fabric)),
+        oversubscription=round(highest, 3) if highest != float("inf") else None,
         links=len(fabric.links),
         links_by_speed=dict(sorted(Counter(str(link.speed) for link in fabric.links).items())),
         leaves=tuple(sorted(leaves, key=lambda each: each.name)),

@@ -20,7 +20,7 @@ def fabric(
     name: Name = DEFAULT_NAME,
 ) -> None:
     """Run a diagnostic tool on the node of the subnet manager. Example: sovctl lab fabric -- ibqueryerrors"""
-    from sovctl.engine.lab.hardware import infiniband_fabric as simulated
+    from sovctl.engine.lab.hardware import fabric_processes as simulated
     from sovctl.engine.lab.layout import Lab
     from sovctl.engine.lab.lifecycle import lifecycle
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 from pathlib import Path
 
 from sovctl.support.errors import InputError, NodeUnreachable
 
+from ...fabric.reading import SIMULATED
+from ...facts.node import SIMULATION_MARK
 from ...facts.unreadable import Unreadable, excerpt
 from ...site.site import Site
 from ..probes.commands import FABRIC_SWEEP
@@ -16,7 +19,7 @@ LIMIT_S = 60
 
 
 def sweep(site: Site) -> str:
-    """Return the output of ibnetdiscover.
+    """Return the output of ibnetdiscover. That of a lab begins with the line `SIMULATED`.
 
     Raises:
         InputError: site.yaml has no section `fabric`.
@@ -32,7 +35,8 @@ def sweep(site: Site) -> str:
         config.write_text(transport.ssh_config(site.spec, site.folder, Path(folder)))
         try:
             host = transport.node_host(fabric.probe_node, config)
-            result = host.run(transport.as_root(FABRIC_SWEEP, LIMIT_S), timeout_s=LIMIT_S + transport.GRACE_S)
+            command = f"[ ! -e {SIMULATION_MARK} ] || printf %s {shlex.quote(SIMULATED)}; {FABRIC_SWEEP}"
+            result = host.run(transport.as_root(command, LIMIT_S), timeout_s=LIMIT_S + transport.GRACE_S)
         finally:
             transport.close_connections(config, [fabric.probe_node])
     if result.rc == transport.SSH_LOST or result.rc == transport.ENDED_BY_US:

@@ -19,7 +19,7 @@ from ..linux import cgroup
 from ..linux.process import LabFailure, init_process, run
 from ..standins.board import FACTS_FILE
 from . import board_files
-from . import infiniband_fabric as fabric
+from . import fabric_processes as fabric
 from . import inventory as hardware
 from .fault_table import FAULTS, Fault, FaultTarget
 from .inventory import Facts

@@ -1,46 +1,78 @@
-"""InfiniBand fabric of a lab: a simulated fabric (ibsim), with a subnet manager (opensm) and diagnostic tools.
+"""InfiniBand fabric of a lab as a value: devices, cables, and their texts for ibsim and for site.yaml.
 
-They are Debian packages and run in the controller's namespace. The topology is that of a small DGX SuperPOD: each
-adapter of a node is connected to the leaf switch of its rail, and each leaf to each spine. A fault of a link on a node
-(`sovctl lab fault n1 ib-link-down`) also changes the fabric.
+The topology is that of a small DGX SuperPOD. Each adapter of a host is connected to the leaf switch of its rail, each
+leaf to each spine by several cables, and each switch to a SHARP aggregation node. Two hosts exist only in the fabric,
+so that a leaf has a majority of adapters of its rail. The subnet managers have adapters of their own.
 
-ibsim of Debian 12 supports link speeds up to HDR, so the tools print 4X 53.125 Gbps for adapters with NDR in sysfs.
+ibsim of Debian 12 simulates link speeds up to HDR. The tools print 4X HDR (53.125 Gbps a lane) for all links, and sysfs
+of the nodes has 4X NDR: site.yaml of the lab requires 200 Gbit/s in `fabric.link_gbit_s`.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-from collections.abc import Iterator
-from pathlib import Path
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from sovctl.support.atomic_files import write_atomic
-
-from ..layout import Lab, LabNode
-from ..linux import network
-from ..linux.process import LabFailure
-from ..standins.board import FACTS_FILE
-from . import inventory as hardware
+from ..layout import LabNode
 from .inventory import Facts
 
-FOLDER = "run/sovctl-lab-fabric"  # below the root of the lab's services
-NETWORK_FILE = "network"
-CONTROL_FILE = "control"
-SIMULATOR_READY = "Network simulator ready"
-SUBNET_READY = "SUBNET UP"
-MANAGER = "subnet-manager"
-_MANAGER_GUID = "02000000000000ff"  # a locally administered GUID
+MANAGERS = ("manager-1", "manager-2")
+"""Adapters of the subnet managers: the master, then the standby."""
+OTHER_HOSTS = ("host-3", "host-4")
 SPINES = 2
-_SWITCH_PORTS = 40  # ports of an HDR switch (Quantum QM8700)
+CABLES_PER_SPINE = 3
+"""Six uplinks of a leaf, for at most five adapters: non-blocking."""
+SPEED = "4xHDR"
+AGGREGATION_NODE = "Mellanox Technologies Aggregation Node"
+"""Description of a real one (capture of NVIDIA/topograph, read 2026-11-20)."""
+_RAILS = 8
+_SWITCH_PORTS = 41  # of a Quantum QM8700: 40 ports, and one to its aggregation node
 _FIRST_UPLINK = 33
-_SPEED = "4xHDR"
-_TOOL_LIMIT_S = 60
-# Redirects calls of the InfiniBand driver to the simulator, as ibsim-run(1) does.
-_PRELOAD = "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so"
+_PLAN_HEADER = "device,port,peer,peer_port"
 
-# One port of a cable: device and port number.
 End = tuple[str, int]
+"""A port: device and number."""
+
+
+@dataclass(frozen=True)
+class Cable:
+    """A cable; the end at the leaf comes first."""
+
+    one: End
+    other: End
+    speed: str = SPEED
+
+
+@dataclass(frozen=True)
+class Topology:
+    """The fabric.
+
+    Args:
+        guids: of adapters by device. A port has the next number, so that they are at least 2 apart.
+        descriptions: by device, if it is not the device's name.
+        counters: (end, name of ibsim, value) of error counters.
+        managers: devices with a running subnet manager.
+    """
+
+    cables: tuple[Cable, ...]
+    guids: Mapping[str, str]
+    descriptions: Mapping[str, str] = field(default_factory=dict)
+    counters: tuple[tuple[End, str, int], ...] = ()
+    managers: tuple[str, ...] = MANAGERS
+
+    def at(self, *ends: End) -> tuple[Cable, ...]:
+        """Return the cables of these ports; none for a free port."""
+        return tuple(each for each in self.cables if each.one in ends or each.other in ends)
+
+    def with_cables(self, removed: Iterable[Cable], *added: Cable) -> Topology:
+        """Return the fabric with other cables."""
+        gone = set(removed)
+        return replace(self, cables=(*(each for each in self.cables if each not in gone), *added))
+
+    def description(self, device: str) -> str:
+        """Return the node description of a device."""
+        return self.descriptions.get(device, device)
 
 
 def adapter(node: LabNode, nic: Facts) -> str:
@@ -48,111 +80,91 @@ def adapter(node: LabNode, nic: Facts) -> str:
     return f"{node.name}-{nic['name']}"
 
 
-def cables(nodes: dict[LabNode, list[Facts]]) -> list[tuple[End, End]]:
-    """Return all cables, with the end at the leaf first.
+def is_switch(device: str) -> bool:
+    """Return whether a device is a switch."""
+    return device.startswith(("leaf", "spine"))
+
+
+def healthy(nodes: Mapping[LabNode, list[Facts]]) -> Topology:
+    """Return the planned fabric.
 
     Args:
         nodes: adapters by node.
     """
-    found: list[tuple[End, End]] = []
-    rails = sorted({nic["rail"] for nics in nodes.values() for nic in nics})
-    for rail in rails:
-        leaf = f"leaf{rail + 1}"
-        ends = [adapter(node, nic) for node, nics in nodes.items() for nic in nics if nic["rail"] == rail]
-        if rail == 0:
-            ends.append(MANAGER)
-        found += [((leaf, port), (end, 1)) for port, end in enumerate(ends, start=1)]
-        found += [((leaf, _FIRST_UPLINK + spine), (f"spine{spine + 1}", rail + 1)) for spine in range(SPINES)]
-    return found
-
-
-def network_text(nodes: dict[LabNode, list[Facts]]) -> str:
-    """Return the topology in the format of ibnetdiscover(8), for ibsim."""
     guids = {adapter(node, nic): nic["guid"] for node, nics in nodes.items() for nic in nics}
-    guids[MANAGER] = _MANAGER_GUID
-    ports: dict[str, list[tuple[int, End]]] = {}
-    for one, other in cables(nodes):
-        ports.setdefault(one[0], []).append((one[1], other))
-        ports.setdefault(other[0], []).append((other[1], one))
+    by_rail: dict[int, list[str]] = {rail: [] for rail in range(_RAILS)}
+    for node, nics in nodes.items():
+        for nic in nics:
+            by_rail[nic["rail"]].append(adapter(node, nic))
+    for rail, members in by_rail.items():
+        members += [f"{host}-mlx5_{rail}" for host in OTHER_HOSTS]
+    for rail, manager in enumerate(MANAGERS):
+        by_rail[rail].append(manager)
+    cables = tuple(_cables(by_rail))
+    switches = sorted({end[0] for each in cables for end in (each.one, each.other) if is_switch(end[0])})
+    cables += tuple(Cable((name, _SWITCH_PORTS), (_aggregation_node(name), 1)) for name in switches)
+    others = {device for each in cables for device, _ in (each.one, each.other)} - guids.keys()
+    return Topology(
+        cables,
+        guids | {device: _guid(device) for device in sorted(others)},
+        {_aggregation_node(name): AGGREGATION_NODE for name in switches},
+    )
+
+
+def network_text(topology: Topology) -> str:
+    """Return the fabric in the format of ibnetdiscover(8), for ibsim."""
+    ports: dict[str, list[tuple[int, End, str]]] = {}
+    for each in topology.cables:
+        ports.setdefault(each.one[0], []).append((each.one[1], each.other, each.speed))
+        ports.setdefault(each.other[0], []).append((each.other[1], each.one, each.speed))
     lines = ["# written by sovctl lab: a simulated fabric"]
     for device, connected in ports.items():
-        is_switch = device.startswith(("leaf", "spine"))
-        lines.append("")
-        if device in guids:
-            lines.append(f"caguid=0x{guids[device]}")
-        lines.append(f'{"Switch" if is_switch else "Hca"}\t{_SWITCH_PORTS if is_switch else 1} "{device}"')
-        for port, (end, end_port) in sorted(connected):
-            lines.append(f'[{port}]\t"{end}"[{end_port}]\t# "{end}" lid 0 {_SPEED}')
+        kind, key, count = ("Switch", "switchguid", _SWITCH_PORTS) if is_switch(device) else ("Hca", "caguid", 1)
+        lines += ["", f"{key}=0x{topology.guids[device]}"]
+        lines.append(f'{kind}\t{count} "{device}"\t# "{topology.description(device)}"')
+        lines += (
+            f'[{port}]\t"{end[0]}"[{end[1]}]\t# "{end[0]}" lid 0 {speed}' for port, end, speed in sorted(connected)
+        )
     return "\n".join(lines) + "\n"
 
 
-def commands(node: LabNode, nics: list[Facts]) -> Iterator[str]:
-    """Yield the commands that make the simulator match a node's facts."""
+def plan_text(topology: Topology) -> str:
+    """Return the cabling file of site.yaml, without SHARP aggregation nodes."""
+    rows = [
+        f"{each.one[0]},{each.one[1]},{each.other[0]},{each.other[1]}"
+        for each in topology.cables
+        if topology.description(each.other[0]) != AGGREGATION_NODE
+    ]
+    return "\n".join(["# written by sovctl lab: the planned cabling of the simulated fabric", _PLAN_HEADER, *rows, ""])
+
+
+def node_commands(node: LabNode, nics: list[Facts]) -> Iterator[str]:
+    """Yield the commands of ibsim that make the fabric match a node's facts."""
     for nic in nics:
         name = adapter(node, nic)
         yield f'{"Unlink" if nic["state"].startswith("1:") else "ReLink"} "{name}"'
         yield f'PerformanceSet "{name}"[1] PortCounters.SymbolErrorCounter={nic["symbol_errors"]}'
 
 
-def prepare(lab: Lab) -> None:
-    """Write the topology, and create the control pipe of the simulator."""
-    folder = lab.tools_root / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    nodes = {node: hardware.facts(lab.name, node)["nics"] for node in lab.nodes if node.kind.has_gpus}
-    write_atomic(folder / NETWORK_FILE, network_text(nodes))
-    pipe = folder / CONTROL_FILE
-    pipe.unlink(missing_ok=True)
-    os.mkfifo(pipe, 0o600)
+def counter_commands(topology: Topology) -> Iterator[str]:
+    """Yield the commands of ibsim that set the error counters."""
+    for (device, port), name, value in topology.counters:
+        yield f'PerformanceSet "{device}"[{port}] PortCounters.{name}={value}'
 
 
-def simulator_command(lab: Lab) -> list[str | Path]:
-    """Return the command that starts ibsim. It opens the control pipe for reading and writing, to avoid end of file."""
-    script = f"cd /{FOLDER} && exec ibsim -s {NETWORK_FILE} <>{CONTROL_FILE}"
-    return ["chroot", lab.tools_root, "/bin/sh", "-c", script]
+def _cables(by_rail: Mapping[int, list[str]]) -> Iterator[Cable]:
+    for rail, members in by_rail.items():
+        leaf = f"leaf{rail + 1}"
+        yield from (Cable((leaf, port), (member, 1)) for port, member in enumerate(members, start=1))
+        for number in range(SPINES * CABLES_PER_SPINE):
+            spine, copy = divmod(number, CABLES_PER_SPINE)
+            yield Cable((leaf, _FIRST_UPLINK + number), (f"spine{spine + 1}", rail * CABLES_PER_SPINE + copy + 1))
 
 
-def manager_command(lab: Lab) -> list[str | Path]:
-    """Return the command that starts opensm, with a sweep every 2 s to detect faults."""
-    return [*_within(lab), f"OSM_TMP_DIR=/{FOLDER}", f"OSM_CACHE_DIR=/{FOLDER}", "opensm", "-s", "2", "-f", "stdout"]
+def _aggregation_node(switch: str) -> str:
+    return f"sharp-{switch}"
 
 
-def tool_command(lab: Lab, words: list[str]) -> list[str]:
-    """Return the command that runs a diagnostic tool from the host of the subnet manager."""
-    return [*network.inside(lab.namespace), *(str(word) for word in _within(lab)), *words]
-
-
-def run_tool(lab: Lab, words: list[str]) -> int:
-    """Run a diagnostic tool, such as iblinkinfo, with the standard output of this process.
-
-    Returns:
-        The exit code of the tool; that of ibqueryerrors is 1 if it found errors.
-
-    Raises:
-        LabFailure: the tool timed out, as some do for an unknown device.
-    """
-    try:
-        return subprocess.run(tool_command(lab, words), check=False, timeout=_TOOL_LIMIT_S).returncode
-    except subprocess.TimeoutExpired:
-        raise LabFailure(f"{words[0]} timed out after {_TOOL_LIMIT_S} s") from None
-
-
-def update(lab: Lab, node: LabNode) -> None:
-    """Update the fabric to match a node's facts.
-
-    Raises:
-        LabFailure: the simulator is not running.
-    """
-    nics = json.loads((lab.root(node) / FACTS_FILE).read_text())["nics"]
-    text = "".join(f"{command}\n" for command in commands(node, nics))
-    try:
-        pipe = os.open(lab.tools_root / FOLDER / CONTROL_FILE, os.O_WRONLY | os.O_NONBLOCK)
-    except OSError:
-        raise LabFailure("the fabric simulator is not running", hint="sovctl lab up") from None
-    try:
-        os.write(pipe, text.encode())
-    finally:
-        os.close(pipe)
-
-
-def _within(lab: Lab) -> list[str | Path]:
-    return ["chroot", lab.tools_root, "env", "-C", f"/{FOLDER}", _PRELOAD, f"SIM_HOST={MANAGER}"]
+def _guid(device: str) -> str:
+    """Return an invented GUID: locally administered, so not of a vendor, and even."""
+    return f"02{hashlib.sha256(f'sovctl-lab/{device}'.encode()).hexdigest()[:13]}0"

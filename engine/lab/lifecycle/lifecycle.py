@@ -25,7 +25,7 @@ from .. import layout
 from ..artifacts import apt_repository as repository
 from ..artifacts import gpu_packages, model_store, tools, wheelhouse
 from ..artifacts import node_image as image
-from ..hardware import infiniband_fabric as fabric
+from ..hardware import fabric_processes, infiniband_fabric
 from ..layout import Lab, Tier
 from ..linux import cgroup, mounts, network, process
 from ..node import node, shell
@@ -36,7 +36,7 @@ from ..vm import drives, system_image
 from . import nodes, requirements
 
 Progress = Callable[[str], None]
-_FORMAT = 5  # increase it with each change of the build, so that a newer sovctl rebuilds labs
+_FORMAT = 6  # increase it with each change of the build, so that a newer sovctl rebuilds labs
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,8 @@ def up(
             directory, {f"{each.name},{each.address}": node.host_key(lab, each) for each in lab.nodes}
         )
         access.write_repository_key(directory, repository.public_key())
+        if lab.tier is Tier.CONTAINER:
+            access.write_cabling(directory, infiniband_fabric.plan_text(fabric_processes.planned(lab)))
         access.write_cloud_authority(directory, (lab.cloud / certificate.CA_FILE).read_text())
         if access.ensure_site(directory, preset=preset, namespace=lab.namespace) == "no preset":
             progress("no site.yaml written: this version has no lab preset")
@@ -246,7 +248,7 @@ def _publish(lab: Lab, materials: Materials) -> None:
 
 def _start(lab: Lab, progress: Progress) -> None:
     began = time.monotonic()
-    started = _start_services(lab)
+    is_new = services.start_all(lab)
     for each in lab.nodes:
         if not nodes.of(each).process(lab, each):
             nodes.of(each).boot(lab, each)
@@ -260,23 +262,8 @@ def _start(lab: Lab, progress: Progress) -> None:
             greeting=b"SSH-2.0",
             log=nodes.of(each).console(lab, each),
         )
-    for service in services.services_of(lab):
-        services.wait(lab, service)
-    if "fabric" in started:  # a new simulator has no injected faults
-        for each in lab.nodes:
-            fabric.update(lab, each)
+    services.wait_for_all(lab, is_new=is_new)
     progress(f"{len(lab.nodes)} nodes answer after {time.monotonic() - began:.1f} s")
-
-
-def _start_services(lab: Lab) -> set[str]:
-    """Start the services that do not run, and return the names of these."""
-    started = set()
-    for service in services.services_of(lab):
-        if services.start(lab, service):
-            started.add(service.name)
-        if service.name == "fabric":
-            services.wait(lab, service)  # the subnet manager exits without a fabric
-    return started
 
 
 def _boot_id() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Protocol
 
-from ..hardware import board_files
+from ..hardware import board_files, fabric_processes
 from ..layout import Lab, LabNode, Tier
 from ..linux import mounts
 from ..linux.process import ProcessId
@@ -52,6 +52,7 @@ def make(lab: Lab, each: LabNode, drives: Path | None) -> None:
     if each.tier is Tier.CONTAINER:
         node.make_disk(lab, each)
         board_files.write(lab, each)
+        fabric_processes.install_tools(lab, each)
     else:
         assert drives is not None, "a lab with virtual machines has their drives"
         machine.make_disk(lab, each, drives)

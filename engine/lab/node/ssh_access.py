@@ -2,6 +2,7 @@
 
     DIR/access/   id_ed25519(.pub)  known_hosts  apt-key.asc  cloud-ca.pem
     DIR/secrets/  client-key  cloud-key
+    DIR/cabling.csv
     DIR/site.yaml
 
 Existing keys and secrets are kept. Host keys and certificates are replaced by those of the lab.
@@ -65,6 +66,11 @@ def write_repository_key(directory: Path, armoured: str) -> None:
 def write_cloud_authority(directory: Path, pem: str) -> None:
     """Write the certificate authority of the lab's cloud host."""
     write_atomic(directory / "access" / "cloud-ca.pem", pem)
+
+
+def write_cabling(directory: Path, text: str) -> None:
+    """Write the planned cabling of the simulated fabric."""
+    write_atomic(directory / "cabling.csv", text)
 
 
 def allow_cloud_key(directory: Path, keys_file: Path) -> None:

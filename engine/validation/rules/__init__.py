@@ -34,8 +34,8 @@ from .rule import Rule, SiteUnderValidation
 RULES: tuple[Rule, ...] = (
     Rule("names of node groups and nodes, and addresses of nodes, are unique", ("node_groups",),
          site.check_node_names, is_of_items=True),
-    Rule("the fabric's `probe_node` is a node, and each PCI address has one role", ("fabric", "node_groups"),
-         fabric.check_fabric, is_of_items=True),
+    Rule("each PCI address of a port has one role", ("node_groups",), fabric.check_ports, is_of_items=True),
+    Rule("the fabric's `probe_node` is a node", ("fabric", "node_groups"), fabric.check_probe_node),
     Rule("names of models are unique", ("models",), site.check_model_names, is_of_items=True),
     Rule("names of pools are unique; a pool names no node or GPU twice", ("pools",),
          site.check_pool_names, is_of_items=True),

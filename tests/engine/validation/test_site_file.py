@@ -255,7 +255,7 @@ def test_a_site_is_read_in_well_under_a_third_of_a_second() -> None:
 def whole_site(tmp_path: Path) -> Path:
     """A lab site with every file it names."""
     (tmp_path / "site.yaml").write_text(LAB)
-    for name in ("access/id_ed25519", "access/known_hosts", "access/apt-key.asc", "access/cloud-ca.pem"):
+    for name in ("access/id_ed25519", "access/known_hosts", "access/apt-key.asc", "access/cloud-ca.pem", "cabling.csv"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("specimen\n")
