@@ -15,6 +15,8 @@ from .figure import CatalogModel, Count, Figure, read_catalog
 
 Collective = Literal["all_reduce"]
 GIB = 1 << 30
+_NEAR = 0.05
+"""Relative distance of two bandwidths with one cause (guess, 2026-11; runs differ by less than 1 %)."""
 
 
 class NcclLimit(CatalogModel):
@@ -76,6 +78,11 @@ class Benchmarks(CatalogModel):
     def rdma_limit(self, link_gbit_s: float | None) -> RdmaLimit | None:
         """Return the limits of a rate; None if it is unknown."""
         return next((row for row in self.rdma if row.link_gbit_s == link_gbit_s), None)
+
+
+def is_near(rate: float, reference: float | None) -> bool:
+    """Return whether a bandwidth is that of a reference, such as the one without NVLink SHARP."""
+    return reference is not None and abs(rate - reference) <= _NEAR * reference
 
 
 @cache

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import ClassVar
 
-from ....catalog.benchmarks import GIB, load_benchmarks
+from ....catalog.benchmarks import GIB, is_near, load_benchmarks
 from ....facts.benchmarks.nccl_ranks import RankTest, parse_ended_ranks, parse_rank_test
 from ....resources.software.environment import ENGINE, ROOT
 from ....spec import Node, NodeGroup
@@ -37,6 +37,7 @@ class Expected(ActiveExpectation):
         addresses: of `nodes`, in their order.
         gpus: of each node; None if it is not in the catalogue.
         minimum_gb_s: bus bandwidth; None if it is not in the catalogue.
+        without_nvls_gb_s: bus bandwidth without multi-node NVLink; None if it is unknown.
         runs: number of runs; the median decides.
     """
 
@@ -44,6 +45,7 @@ class Expected(ActiveExpectation):
     gpus: int | None
     payload_bytes: int = GIB
     minimum_gb_s: float | None = None
+    without_nvls_gb_s: float | None = None
     runs: int = 3
 
 
@@ -71,6 +73,7 @@ class GroupCheck(ActiveCheck[Expected]):
             gpus=gpus,
             payload_bytes=limit.payload_bytes if limit else GIB,
             minimum_gb_s=number_of(limit.minimum) if limit else None,
+            without_nvls_gb_s=number_of(limit.without_nvls) if limit else None,
             runs=site.context.spec.verify.repetitions,
         )
 
@@ -127,7 +130,9 @@ def _findings(test: RankTest, rates: list[float], expected: Expected) -> Iterato
     if expected.minimum_gb_s is None:
         yield unknown("the board's bus bandwidth between nodes", "none in the catalogue")
     elif median(rates) < expected.minimum_gb_s:
-        yield failed(f"at least {expected.minimum_gb_s:g} GB/s between {ends}", _measured(rates))
+        is_off = is_near(median(rates), expected.without_nvls_gb_s)
+        cause = "; multi-node NVLink is off: check nvidia-imex on all nodes" if is_off else ""
+        yield failed(f"at least {expected.minimum_gb_s:g} GB/s between {ends}", f"{_measured(rates)}{cause}")
 
 
 def _measured(rates: list[float]) -> str:

@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
-from ....catalog.benchmarks import GIB
+from ....catalog.benchmarks import GIB, is_near
 from ...model.check import Judgement, Method, Severity, failed, unknown
 from ._one_node import Expected, OneNodeCheck, Run, gpu_findings
-
-_NEAR = 0.05
-"""Relative distance from the bandwidth without NVLink SHARP (guess, 2026-11; runs differ by less than 1 %)."""
 
 
 class OneNodeBandwidth(OneNodeCheck):
@@ -65,7 +62,6 @@ def _cause(rate: float, runs: list[Run], expected: Expected) -> str:
     if any(log.is_nvls_disabled for log in logs):
         return "; NCCL_NVLS_ENABLE=0 disables NVLink SHARP"
     is_off = any(log.uses_nvls is False for log in logs)
-    without = expected.without_nvls_gb_s
-    if expected.needs_nvls and (is_off or (without is not None and abs(rate - without) <= _NEAR * without)):
+    if expected.needs_nvls and (is_off or is_near(rate, expected.without_nvls_gb_s)):
         return "; NVLink SHARP is off: the links themselves can be healthy"
     return ""

@@ -49,6 +49,7 @@ GROUP = _group.Expected(
     gpus=8,
     payload_bytes=16 * GIB,
     minimum_gb_s=440,
+    without_nvls_gb_s=191,
 )
 
 
@@ -70,6 +71,8 @@ def group_sample() -> Sample:
         {"ranks-of-n1": ranks(487.0, 486.0, 488.0), "ranks-of-n2": lines({"node": 1, "ended": 8})},
         {
             "slow": Bad({"ranks-of-n1": ranks(487.0, 191.0, 190.0)}, FAIL, "at least 440 GB/s between n1, n2, got 191"),
+            "slow-link": Bad({"ranks-of-n1": ranks(402.0, 401.0, 400.0)}, FAIL, "400.0, 401.0, 402.0)"),
+            "without-imex": Bad({"ranks-of-n1": ranks(191.0, 191.0, 190.0)}, FAIL, "multi-node NVLink is off"),
             "wrong": Bad({"ranks-of-n1": ranks(487.0, 486.0, 488.0, wrong=3)}, FAIL, "0 wrong values between n1, n2"),
             "fewer-ranks": Bad({"ranks-of-n1": ranks(487.0, 486.0, 488.0, count=8)}, UNKNOWN, "8 ranks"),
             "two-models": Bad(
