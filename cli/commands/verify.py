@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from sovctl.engine.checks.runner.run import RunResult
 
 EPILOG = (
-    """Examples: sovctl verify site.yaml  ·  sovctl verify --node n1 --check 'perimeter.*'  ·  sovctl verify --json"""
+    "Examples: sovctl verify site.yaml  ·  sovctl verify --node n1 --check 'perimeter.*'  ·  "
+    "sovctl verify --level full --node n1  ·  sovctl verify --watch 60"
 )
 
 
@@ -46,12 +47,27 @@ def verify(
         help="Run active tests also on nodes that serve this pool, or `gateway`: its users notice it, and it lowers "
         "measured rates. Repeatable.",
     ),
+    watch: int | None = typer.Option(
+        None,
+        "--watch",
+        min=1,
+        max=86_400,
+        metavar="SECONDS",
+        help="Repeat the quick checks, and show changed verdicts; stores no evidence. With --json one line per run.",
+    ),
     as_json: bool = typer.Option(False, "--json", help="Print all verdicts as one JSON document."),
 ) -> int:
-    """Run all checks over SSH, read-only, and store the results as evidence.
+    """Run checks over SSH, and store the results as evidence.
 
     Exit code 1 if a verdict is FAIL or UNKNOWN. After Ctrl-C the finished checks are stored; the others are UNKNOWN.
+    Active tests of --level full and burn-in run on nodes that serve nothing.
     """
+    if watch is not None:
+        from .verify_watch import check_options
+        from .verify_watch import watch as repeat
+
+        check_options(level, allow_downtime)
+        return repeat(site, state=state, nodes=node, checks=check, jobs=jobs, every_s=watch, as_json=as_json)
     from datetime import UTC, datetime
 
     from sovctl.engine.checks.runner.evidence import keep

@@ -25,6 +25,7 @@ UNITS = "usr/lib/systemd/system"
 DRIVER_UNIT = "sovctl-lab-driver.service"
 DRIVER_VERSIONS = ("580.126.20", "580.173.02")
 DCGM_VERSIONS = ("4.5.2", "4.6.0")
+DCGM_PLUGINS = "usr/libexec/datacenter-gpu-manager-4/plugins/cuda13"
 TOOLKIT_VERSION = "1.19.0"
 _EPOCH_S = 1_767_225_600  # 2026-01-01T00:00:00Z, the time of all files, for reproducible builds
 _MAINTAINER = "sovctl lab <lab@sovctl.example>"
@@ -254,8 +255,12 @@ def _dcgm(upstream: str) -> StandIn:
         "datacenter-gpu-manager-4-cuda13",
         f"1:{upstream}-1",
         "NVIDIA data center GPU manager",
-        modules=("dcgm.py",),
-        programs={"usr/bin/dcgmi": ("dcgm", "dcgmi", own), "usr/bin/nv-hostengine": ("dcgm", "host_engine", own)},
+        modules=("dcgm.py", "dcgm_diagnostic.py", "nvbandwidth.py"),
+        programs={
+            "usr/bin/dcgmi": ("dcgm", "dcgmi", own),
+            "usr/bin/nv-hostengine": ("dcgm", "host_engine", own),
+            f"{DCGM_PLUGINS}/nvbandwidth": ("nvbandwidth", "main", "sys.argv[1:]"),
+        },
     )
     return _daemon(package, unit="nvidia-dcgm.service", program="nv-hostengine", is_enabled=False)
 

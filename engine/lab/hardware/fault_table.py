@@ -26,7 +26,7 @@ class Fault:
     shows: str
     """Visible effect: tool and output."""
     expects: dict[str, str]
-    """Verdicts of all hardware checks that do not pass, by check ID."""
+    """Verdicts of all hardware checks, and of `diagnostic.*` and `bandwidth.*`, that do not pass, by check ID."""
     under_load: dict[str, str] = field(default_factory=dict)
     """Verdicts of the active checks of NCCL and RDMA that do not pass, by check ID."""
 
@@ -51,6 +51,16 @@ _SETTING_CHECKS = (
     "driver.cdi-lists-every-gpu", "nvlink.read-access", "nvlink.nic-affinity",
 )  # fmt: skip
 
+_LONG_DIAGNOSTICS = ("diagnostic.dcgm-r3", "diagnostic.dcgm-r4")
+# Diagnostics that compute on the GPUs. r1 reads settings and counters only.
+_GPU_DIAGNOSTICS = (
+    "diagnostic.dcgm-r2", *_LONG_DIAGNOSTICS, "diagnostic.memory-bandwidth", "diagnostic.targeted-stress",
+    "diagnostic.targeted-power", "diagnostic.soak",
+)  # fmt: skip
+_DCGM_RUNS = ("diagnostic.dcgm-r1", "diagnostic.dcgm-r2", *_LONG_DIAGNOSTICS)
+_RATES = ("bandwidth.host-to-device", "bandwidth.device-to-host", "bandwidth.device-to-device")
+_ACTIVE = ("diagnostic.dcgm-r1", *_GPU_DIAGNOSTICS, *_RATES)
+
 FAULTS = (
     Fault(
         "nvlink-down", FaultTarget.GPU, {"nvlinks.inactive": [7]},
@@ -58,7 +68,11 @@ FAULTS = (
     ),
     Fault(
         "nvlinks-all-down", FaultTarget.GPU, {"nvlinks.inactive": list(range(18))},
-        "nvlink -s: all links are inactive; topo -p2p: NS", {**_LINKS_DOWN, "nvlink.read-access": "FAIL"},
+        "nvlink -s: all links are inactive; topo -p2p: NS", {
+            **_LINKS_DOWN,
+            "nvlink.read-access": "FAIL",
+            "bandwidth.device-to-device": "UNKNOWN",
+        },
         _WITHOUT_NVLS,
     ),
     Fault(
@@ -74,7 +88,7 @@ FAULTS = (
                 ("vram.no-pending-repair", "vram.retired-pages", "vram.size", "vram.spare-rows"), "UNKNOWN"
             ),
             **_LINKS_DOWN,
-            **_of(("gpu.recovery-action", "nvlink.read-access", "nvlink.fabric-ready"), "FAIL"),
+            **_of(("gpu.recovery-action", "nvlink.read-access", "nvlink.fabric-ready", *_ACTIVE), "FAIL"),
         },
         _of(_NCCL_CHECKS, "UNKNOWN"),
     ),
@@ -82,7 +96,7 @@ FAULTS = (
         "gpu-off-bus", FaultTarget.GPU, {"on_bus": False},
         "-q -x and lspci: seven GPUs",
         {
-            **_of((*_GPU_CHECKS, *_SETTING_CHECKS, "bus.numa-split", "driver.dcgm-host-engine"), "FAIL"),
+            **_of((*_GPU_CHECKS, *_SETTING_CHECKS, "bus.numa-split", "driver.dcgm-host-engine", *_ACTIVE), "FAIL"),
             **_LINKS_DOWN,
             "nvlink.fabric-ready": "FAIL",
         },
@@ -98,7 +112,7 @@ FAULTS = (
             "recovery_action": "Reset",
         },
         "-q -x: dram_uncorrectable 5, a row to remap",
-        {"gpu.count": "FAIL", "gpu.ecc": "FAIL", "gpu.row-remap": "WARN", "gpu.recovery-action": "FAIL"},
+        {**_of(("gpu.count", "gpu.ecc", "gpu.recovery-action", *_DCGM_RUNS), "FAIL"), "gpu.row-remap": "WARN"},
     ),
     Fault(
         "ecc-disabled", FaultTarget.GPU, {"ecc.mode": "Disabled"},
@@ -106,7 +120,7 @@ FAULTS = (
     ),
     Fault(
         "row-remap-failure", FaultTarget.GPU, {"remapped_rows.uncorrectable": 1, "remapped_rows.failure": "Yes"},
-        "-q -x: remapped_row_failure Yes", {"gpu.row-remap": "FAIL"},
+        "-q -x: remapped_row_failure Yes", _of(("gpu.row-remap", *_DCGM_RUNS), "FAIL"),
     ),
     Fault(
         "fabric-degraded", FaultTarget.GPU,
@@ -125,12 +139,21 @@ FAULTS = (
     Fault(
         "fabric-stuck", FaultTarget.GPU, {"fabric.is_stuck": True},
         "-q -x: fabric In Progress; topo -p2p: NS",
-        _of(("nvlink.peer-access", "nvlink.read-access", "nvlink.fabric-ready"), "FAIL"),
+        {
+            **_of(("nvlink.peer-access", "nvlink.read-access", "nvlink.fabric-ready"), "FAIL"),
+            **_of(("diagnostic.dcgm-r1", *_GPU_DIAGNOSTICS), "FAIL"),
+            **_of(_RATES, "UNKNOWN"),
+        },
         _of(_NCCL_CHECKS, "UNKNOWN"),
     ),
     Fault(
         "link-downgraded", FaultTarget.GPU, {"pcie_gen": 1, "pcie_width": 8},
-        "-q -x and sysfs: PCIe gen 1, width 8x", {"gpu.pcie-link": "FAIL"},
+        "-q -x and sysfs: PCIe gen 1, width 8x",
+        _of(
+            ("gpu.pcie-link", "diagnostic.dcgm-r2", *_LONG_DIAGNOSTICS, "bandwidth.host-to-device",
+             "bandwidth.device-to-host"),
+            "FAIL",
+        ),
     ),
     Fault(
         "overheated", FaultTarget.GPU,
@@ -146,7 +169,7 @@ FAULTS = (
         "driver-unloaded", FaultTarget.NODE, {"driver.loads": False},
         "nvidia-smi exits 9; no /proc/driver/nvidia/version",
         {
-            **_of((*_GPU_CHECKS, *_SETTING_CHECKS, *_LINKS_DOWN, "nvlink.fabric-ready"), "UNKNOWN"),
+            **_of((*_GPU_CHECKS, *_SETTING_CHECKS, *_LINKS_DOWN, "nvlink.fabric-ready", *_ACTIVE), "UNKNOWN"),
             **_of(("driver.no-nouveau", "driver.module-equals-tool", "driver.module-is-open"), "UNKNOWN"),
             **_of(("firmware.gpu", "gpu.no-foreign-processes"), "UNKNOWN"),
             **_of(("driver.modules-loaded", "driver.dcgm-host-engine"), "FAIL"),
@@ -170,11 +193,12 @@ FAULTS = (
     ),
     Fault(
         "power-limited", FaultTarget.GPU, {"current_power_limit_w": 500.0},
-        "-q -x: current_power_limit 500 W", {"gpu.power-limit": "FAIL"},
+        "-q -x: current_power_limit 500 W", _of(("gpu.power-limit", "diagnostic.targeted-power"), "FAIL"),
     ),
     Fault(
         "clock-capped", FaultTarget.GPU, {"boost_clock_mhz": 1200},
-        "-q -x: max_customer_boost_clocks 1200 MHz", {"gpu.clocks-max": "FAIL"},
+        "-q -x: max_customer_boost_clocks 1200 MHz",
+        _of(("gpu.clocks-max", *_LONG_DIAGNOSTICS, "diagnostic.targeted-stress"), "FAIL"),
     ),
     Fault(
         "clock-low", FaultTarget.GPU, {"sm_clock_mhz": 1755},
@@ -186,7 +210,7 @@ FAULTS = (
     ),
     Fault(
         "inforom-corrupt", FaultTarget.GPU, {"inforom_image": "N/A"},
-        "-q -x: no image version", {"gpu.inforom": "FAIL"},
+        "-q -x: no image version", _of(("gpu.inforom", *_DCGM_RUNS), "FAIL"),
     ),
     Fault(
         "mig-enabled", FaultTarget.GPU, {"mig_mode": "Enabled", "mig_pending": "Enabled"},
@@ -210,7 +234,7 @@ FAULTS = (
     ),
     Fault(
         "sram-threshold", FaultTarget.GPU, {"ecc.sram_threshold_exceeded": "Yes"},
-        "-q -x: sram_threshold_exceeded Yes", _of(("gpu.ecc", "vram.sram-threshold"), "FAIL"),
+        "-q -x: sram_threshold_exceeded Yes", _of(("gpu.ecc", "vram.sram-threshold", *_DCGM_RUNS), "FAIL"),
     ),
     Fault(
         "ecc-off-after-reset", FaultTarget.GPU, {"ecc.pending": "Disabled"},
@@ -234,7 +258,8 @@ FAULTS = (
     ),
     Fault(
         "read-access-lost", FaultTarget.GPU, {"has_read_access": False},
-        "topo -p2p r: NS; links active", {"nvlink.read-access": "FAIL"},
+        "topo -p2p r: NS; links active",
+        {"nvlink.read-access": "FAIL", "bandwidth.device-to-device": "UNKNOWN"},
     ),
     Fault(
         "numa-unset", FaultTarget.GPU, {"numa_node": -1},
@@ -398,5 +423,53 @@ FAULTS = (
     Fault(
         "module-lost", FaultTarget.NODE, {"board.modules.CPU0_DIMM_A1": 0},
         "dmidecode -t memory: an empty socket, 1984 GiB", {"memory.size": "FAIL"},
+    ),
+    Fault(
+        "memory-test-fails", FaultTarget.GPU, {"failed_tests": ["memory"]},
+        "dcgmi diag: memory Fail", _of(("diagnostic.dcgm-r2", *_LONG_DIAGNOSTICS), "FAIL"),
+    ),
+    Fault(
+        "memory-pattern-fails", FaultTarget.GPU, {"failed_tests": ["memtest"]},
+        "dcgmi diag -r 4: memtest Fail", {"diagnostic.dcgm-r4": "FAIL"},
+    ),
+    Fault(
+        "wrong-results", FaultTarget.GPU, {"failed_tests": ["diagnostic"]},
+        "dcgmi diag: miscompares under load", _of((*_LONG_DIAGNOSTICS, "diagnostic.soak"), "FAIL"),
+    ),
+    Fault(
+        "memory-slow", FaultTarget.GPU, {"memory_mb_s": 1_400_000},
+        "dcgmi diag: memory bandwidth of 1400 GB/s",
+        _of((*_LONG_DIAGNOSTICS, "diagnostic.memory-bandwidth"), "FAIL"),
+    ),
+    Fault(
+        "power-short", FaultTarget.GPU, {"highest_power_w": 450.0},
+        "dcgmi diag: 450 W under load", _of((*_LONG_DIAGNOSTICS, "diagnostic.targeted-power"), "FAIL"),
+    ),
+    Fault(
+        "pcie-slow", FaultTarget.GPU, {"host_gb_s": 24.0},
+        "nvbandwidth: 24 GB/s between host and GPU; the link reports full width and speed",
+        _of(("bandwidth.host-to-device", "bandwidth.device-to-host"), "FAIL"),
+    ),
+    Fault(
+        "peer-slow", FaultTarget.GPU, {"peer_gb_s": 180.0},
+        "nvbandwidth: 180 GB/s to every other GPU; all links active", {"bandwidth.device-to-device": "FAIL"},
+    ),
+    Fault(
+        "diagnostic-incomplete", FaultTarget.GPU, {"has_no_result": True},
+        "dcgmi diag: no result of one GPU",
+        _of(_GPU_DIAGNOSTICS, "UNKNOWN"),
+    ),
+    Fault(
+        "tests-skipped", FaultTarget.NODE, {"diagnostics.skipped": ["memory", "pcie"]},
+        "dcgmi diag: Skip", _of(("diagnostic.dcgm-r2", *_LONG_DIAGNOSTICS), "UNKNOWN"),
+    ),
+    Fault(
+        "dcgm-version-3", FaultTarget.NODE, {"diagnostics.dcgm_major": 3},
+        "dcgmi diag: the form of DCGM 3.x, healthy", {},
+    ),
+    Fault(
+        "diagnostic-hangs", FaultTarget.NODE, {"diagnostics.hangs": True},
+        "dcgmi diag and nvbandwidth do not end",
+        _of(_ACTIVE, "UNKNOWN"),
     ),
 )  # fmt: skip

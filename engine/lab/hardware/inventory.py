@@ -55,6 +55,14 @@ _MODEL: Facts = {
     "pci_device_id": "233010DE",
     "pci_sub_system_id": "16C110DE",
 }
+# Guesses, between the limits of checks and the peak of an H100: memory 3.35 TB/s, PCIe 64 GB/s, NVLink 450 GB/s.
+_RATES: Facts = {
+    "memory_mb_s": 2_540_000,
+    "stress_gflops": 39_000.0,
+    "highest_power_w": 698.0,
+    "host_gb_s": 55.2,
+    "peer_gb_s": 392.4,
+}
 _MODULE_IDS = (7, 5, 6, 8, 1, 3, 4, 2)
 
 
@@ -80,6 +88,7 @@ def facts(lab_name: str, node: LabNode) -> Facts:
         "kernel_log": [],
         "fabric_manager_log": [],
         "dcgm_missing": 0,
+        "diagnostics": {"dcgm_major": 4, "skipped": [], "hangs": False},
         "cdi_missing": 0,
         "nccl": {"wrong": 0, "nvls": True, "hangs": False, "hidden_gpus": 0},
         "gpus": [],
@@ -160,6 +169,9 @@ def _gpu(lab_name: str, node: LabNode, index: int) -> Facts:
         "kernel_uuid": None,
         "has_read_access": True,
         "nccl_gb_s": None,
+        "failed_tests": [],
+        "has_no_result": False,
+        **_RATES,
         "hw_thermal_slowdown": "Not Active",
         "ecc": {
             "mode": "Enabled",

@@ -1,10 +1,10 @@
-"""Simulated DCGM: the host engine, and of dcgmi the version and the list of GPUs."""
+"""Simulated DCGM: the host engine, and of dcgmi the version, the list of GPUs, and the diagnostic."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from . import daemon
+from . import daemon, dcgm_diagnostic
 from .board import HOST_ENGINE_FILE, SIMULATED, Board
 
 _NO_CONNECTION = (
@@ -35,7 +35,13 @@ def dcgmi(arguments: list[str], version: str, root: Path = Path("/")) -> int:
     if arguments == ["discovery", "-l"]:
         _print(discovery(board))
         return 0
-    _print(f"expected --version or discovery -l, got {' '.join(arguments)!r}; other commands are not {SIMULATED}")
+    if arguments[:1] == ["diag"]:
+        if board.facts["diagnostics"]["hangs"]:
+            dcgm_diagnostic.hang()
+        code, text = dcgm_diagnostic.run(board, arguments[1:], version)
+        _print(text)
+        return code
+    _print(f"expected --version, discovery -l or diag, got {' '.join(arguments)!r}; other commands are not {SIMULATED}")
     return 1
 
 

@@ -1,7 +1,7 @@
 """Simulated nvidia-smi, with the commands and formats that apply and checks use.
 
 nvidia-smi | -L | --version | -q -x [-i N] | --query-gpu=A,B --format=csv[,noheader][,nounits] [-i N]
-nvidia-smi nvlink -s|-e [-i N] | topo -m | topo -p2p n|r
+nvidia-smi nvlink -s|-e [-i N] | topo -m | topo -p2p n|r | --query-compute-apps=pid --format=csv,noheader
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main(arguments: list[str], root: Path = Path("/")) -> int:
     """Run the program. Return the exit code of the real tool."""
     board = Board(root)
     code, lines = answer(board, arguments)
-    print("\n".join(lines))  # noqa: T201 - this is a program
+    print("\n".join(lines), end="\n" if lines else "")  # noqa: T201 - this is a program
     return code
 
 
@@ -65,6 +65,8 @@ def answer(board: Board, arguments: list[str]) -> tuple[int, list[str]]:
             return 0, smi_text.topology(board)
         case ["topo", "-p2p" | "--p2pstatus", "n" | "r"]:
             return 0, smi_text.peer_to_peer(board, is_read=words[-1] == "r")
+        case ["--query-compute-apps=pid", "--format=csv,noheader"]:
+            return code, []  # no process uses a simulated GPU
         case [query, form] if query.startswith(_QUERIES) and form.startswith("--format="):
             return _query(board, gpus, query.partition("=")[2].split(","), form.partition("=")[2])
     return INVALID_ARGUMENT, [

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sovctl.engine.checks.definitions.bandwidth import _nvbandwidth_check
 from sovctl.engine.checks.definitions.bmc import _controller, power_redundant, separate_network
 from sovctl.engine.checks.definitions.bus import _bus_check
+from sovctl.engine.checks.definitions.diagnostic import _dcgm_check
 from sovctl.engine.checks.definitions.driver import _driver_check
 from sovctl.engine.checks.definitions.firmware import _versions
 from sovctl.engine.checks.definitions.gpu import _gpu_check, no_foreign_processes
@@ -16,7 +19,8 @@ from sovctl.engine.checks.definitions.ib import _ports
 from sovctl.engine.checks.definitions.memory import size as memory_size
 from sovctl.engine.checks.definitions.nvlink import _links, fabric_ready, switches_present
 from sovctl.engine.checks.definitions.xid import _log_check
-from sovctl.engine.checks.model.check import Expectation, judge
+from sovctl.engine.checks.model.active_check import ActiveCheck, ActiveExpectation
+from sovctl.engine.checks.model.check import Check, Expectation, judge
 from sovctl.engine.checks.model.probe import MARK, ProbeOutput
 from sovctl.engine.checks.probes import gpu_settings
 from sovctl.engine.checks.registry import CHECKS as REGISTRY
@@ -29,11 +33,13 @@ from sovctl.engine.lab.standins import (
     board,
     container_toolkit,
     dcgm,
+    dcgm_diagnostic,
     dmi,
     driver,
     fabricmanager,
     ipmi,
     kernel,
+    nvbandwidth,
     nvidia_smi,
     present,
 )
@@ -102,7 +108,28 @@ def verdicts(disk: Disk) -> dict[str, str]:
     text = "".join(f"{MARK} begin {name}\n{said}\n{MARK} end {name} {code}\n" for name, (code, said) in answers.items())
     output = ProbeOutput(0, text, "")
     checks = {check.id: check for check in REGISTRY}
-    return {name: judge(checks[name], output, expected).verdict.value for name, expected in EXPECTATIONS.items()}
+    found = {name: judge(checks[name], output, expected).verdict.value for name, expected in EXPECTATIONS.items()}
+    return found | {check.id: _active_verdict(disk, check) for check in REGISTRY if check.id in ACTIVE_EXPECTATIONS}
+
+
+def _active_verdict(disk: Disk, check: Check[Any]) -> str:
+    """The verdict of an active check whose commands are answered by the stand-ins."""
+    assert isinstance(check, ActiveCheck)
+    expected = ACTIVE_EXPECTATIONS[check.id]
+    text = ""
+    for command in check.commands(expected):
+        code, said = _active_answer(disk, command.command)
+        text += f"{MARK} begin {command.name}\n{said}\n{MARK} end {command.name} {code}\n"
+    return judge(check, ProbeOutput(0, text, ""), expected).verdict.value
+
+
+def _active_answer(disk: Disk, command: str) -> tuple[int, str]:
+    words = shlex.split(command.splitlines()[-1])
+    if words[0] == "dcgmi":
+        return dcgm_diagnostic.run(disk.board, words[2:], "4.6.0")
+    if disk.board.facts["diagnostics"]["hangs"]:
+        return 124, ""
+    return nvbandwidth.answer(disk.board, words[words.index("-j") :])
 
 
 _GPU = _gpu_check.Expected(gpu_count=8, pci_device_id="2330", pcie_gen=5, pcie_width=16)
@@ -167,6 +194,27 @@ EXPECTATIONS: dict[str, Expectation] = {
 
 
 _ADDRESS = {"family": "inet", "local": GPU_NODE.address, "prefixlen": 24}
+
+
+def _diagnostic(**values: float) -> _dcgm_check.Expected:
+    return _dcgm_check.Expected(nodes=("n1",), gpu_count=8, **values)  # type: ignore[arg-type]
+
+
+def _rate(minimum_gb_s: float) -> _nvbandwidth_check.Expected:
+    return _nvbandwidth_check.Expected(nodes=("n1",), gpu_count=8, minimum_gb_s=minimum_gb_s, repetitions=3)
+
+
+ACTIVE_EXPECTATIONS: dict[str, ActiveExpectation] = {
+    **{f"diagnostic.dcgm-r{level}": _diagnostic() for level in (1, 2, 3, 4)},
+    "diagnostic.memory-bandwidth": _diagnostic(target=1_905_000.0),
+    "diagnostic.targeted-stress": _diagnostic(target=29_250.0),
+    "diagnostic.targeted-power": _diagnostic(target=700.0),
+    "diagnostic.soak": _diagnostic(duration_s=14_400),
+    "bandwidth.host-to-device": _rate(48.0),
+    "bandwidth.device-to-host": _rate(48.0),
+    "bandwidth.device-to-device": _rate(335.0),
+}
+
 _LINK_FIELDS = ("vendor", "device", "class", "numa_node", "current_link_speed", "current_link_width")
 
 

@@ -17,11 +17,13 @@ from sovctl.engine.lab.layout import NODES
 from sovctl.engine.lab.standins import (
     container_toolkit,
     dcgm,
+    dcgm_diagnostic,
     dmi,
     driver,
     ipmi,
     kernel,
     nccl_tests,
+    nvbandwidth,
     nvidia_smi,
     perftest,
     present,
@@ -46,6 +48,8 @@ def everything(disk: Disk) -> list[Any]:
         nccl_tests.log(disk.board),
         disk.board.facts["nccl"]["hangs"],
         [(perftest.abilities(nic), nic["perftest_hangs"]) for nic in disk.board.nics],
+        dcgm_diagnostic.run(disk.board, ["-r", "4", "-j"], "4.6.0"),
+        nvbandwidth.answer(disk.board, ["-j", "-t", *nvbandwidth.HOST_TESTS, *nvbandwidth.PEER_TESTS]),
         container_toolkit.answer(disk.board, ["cdi", "list"], "1.19.0"),
         {name: disk.board.facts["driver"][name] for name in ("is_open", "installed_version")},
     )

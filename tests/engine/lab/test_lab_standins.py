@@ -15,12 +15,16 @@ from typing import Any
 import pytest
 from lab_specimens import VERSION, Disk
 
+from sovctl.engine.facts.benchmarks.nvbandwidth import parse_nvbandwidth
+from sovctl.engine.facts.hardware.dcgm_diagnostic import parse_diagnostic
 from sovctl.engine.lab.standins import (
     board,
     dcgm,
+    dcgm_diagnostic,
     driver,
     fabricmanager,
     modprobe,
+    nvbandwidth,
     nvidia_smi,
     persistenced,
     present,
@@ -317,3 +321,45 @@ def test_dcgm_lists_the_gpus_while_its_engine_runs(disk: Disk, capsys: pytest.Ca
     assert "unable to establish a connection" in said
     assert "8 GPUs found" in said
     assert said.count("Device UUID: GPU-") == 8
+
+
+def test_dcgmi_runs_the_diagnostic_in_the_form_of_both_versions(
+    disk: Disk, healthy: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    disk.run_daemon(board.HOST_ENGINE_FILE, "4.6.0")
+    assert dcgm.dcgmi(["diag", "-r", "2", "-j"], "4.6.0", disk.root) == 0
+    found = parse_diagnostic(capsys.readouterr().out)
+    assert (found.major, found.version, found.gpus) == (4, "4.6.0", tuple(range(8)))
+    assert {test.name for test in found.tests} == {"software", "memory", "pcie"}
+    healthy["diagnostics"]["dcgm_major"] = 3
+    healthy["gpus"][5]["failed_tests"] = ["memory"]
+    disk.change(healthy)
+    assert dcgm.dcgmi(["diag", "-r", "2", "-j"], "3.3.9", disk.root) == dcgm_diagnostic.FAILED
+    older = parse_diagnostic(capsys.readouterr().out)
+    memory = next(test for test in older.tests if test.name == "memory")
+    assert (older.major, memory.results[5].status) == (3, "Fail")
+    assert "faulty memory elements on GPU 5" in memory.results[5].errors[0].message
+
+
+def test_dcgmi_compares_with_the_threshold_of_its_parameter(disk: Disk) -> None:
+    words = ["-r", "memory_bandwidth", "-p", "memory_bandwidth.minimum_bandwidth={}", "-j"]
+    codes = [
+        dcgm_diagnostic.run(disk.board, [word.format(minimum) for word in words], "4.6.0")[0]
+        for minimum in (2_000_000, 3_000_000)
+    ]
+    assert codes == [0, dcgm_diagnostic.FAILED]
+
+
+def test_nvbandwidth_prints_equal_rates_as_text_and_json(disk: Disk, healthy: dict[str, Any]) -> None:
+    healthy["gpus"][2]["host_gb_s"] = 12.5
+    disk.change(healthy)
+    words = ["-t", *nvbandwidth.HOST_TESTS, *nvbandwidth.PEER_TESTS]
+    texts = [nvbandwidth.answer(disk.board, [*form, *words])[1] for form in ([], ["-j"])]
+    text, document = map(parse_nvbandwidth, texts)
+    assert text == document
+    assert text.matrix("host_to_device_memcpy_ce")[0][2] == 12.5
+    assert all("simulated" in each for each in texts)
+
+
+def test_no_process_uses_a_simulated_gpu(disk: Disk) -> None:
+    assert ask(disk, "--query-compute-apps=pid", "--format=csv,noheader") == (0, "")
