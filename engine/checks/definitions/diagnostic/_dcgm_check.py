@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....catalog.platforms import CheckProfile
@@ -149,12 +149,16 @@ class DcgmCheck(ActiveCheck[Expected]):
 
 
 def _findings(test: DiagnosticTest, *, is_required: bool) -> Iterator[Judgement]:
-    """Yield the findings of a test; that of the test as a whole only if no entity has the same status."""
+    """Yield the findings of a test: of each entity, and of the test as a whole if it adds a status or an error."""
     if is_required and any(_WITHOUT_THRESHOLD in line for each in test.all_results for line in each.info):
         yield unknown(f"{test.name} with a threshold", "generic mode of DCGM, which compares with none")
-    own = {each.status for each in test.results}
-    for result in test.results if test.summary is None or test.summary.status in own else test.all_results:
+    for result in test.results:
         yield from _of_result(test.name, result, is_required=is_required)
+    if test.summary is not None:
+        known = {error for each in test.results for error in each.errors}
+        added = tuple(error for error in test.summary.errors if error not in known)
+        if added or test.summary.status not in {each.status for each in test.results}:
+            yield from _of_result(test.name, replace(test.summary, errors=added), is_required=is_required)
 
 
 def _of_result(name: str, result: DiagnosticResult, *, is_required: bool) -> Iterator[Judgement]:

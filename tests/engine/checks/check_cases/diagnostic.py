@@ -43,6 +43,9 @@ def shared(tests: tuple[str, ...], last: str) -> dict[str, Bad]:
         "a pass with an error that isolates": Bad(
             {"diagnostic": diag_4(tests, changes={(last, 5): {"warnings": [MEMORY]}})}, UNKNOWN, "isolate the GPU"
         ),
+        "a pass with an error of the test as a whole": Bad(
+            {"diagnostic": diag_4(tests, changes={(last, None): {"warnings": [MEMORY]}})}, UNKNOWN, "of node"
+        ),
         "a pass with an error to monitor": Bad(
             {"diagnostic": diag_4(tests, changes={(last, 5): {"warnings": [error("slow", severity=1)]}})},
             WARN,
