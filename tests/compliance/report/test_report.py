@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from sovctl.compliance.controls import scope
 from sovctl.compliance.controls.assessment import assess
 from sovctl.compliance.controls.exceptions import Attestation, Exceptions, Waiver
 from sovctl.compliance.controls.framework import Control, Pack, builtin_pack, load_pack
@@ -113,7 +114,7 @@ def test_the_summary_counts_everything_and_coverage_comes_first(reported: Publis
     assert summary["sentence"] == "73 of 287 decided: 53 pass, 15 fail, 3 error, 1 waived, 1 attested; 214 not run"
     assert sum(summary["states"].values()) == len(reported.document["controls"]) == 287
     states = {control["id"]: control["state"] for control in reported.document["controls"]}
-    expected = {"sc-7": "fail", "cm-6": "fail", "au-8": "error", "si-7": "error", "cm-11": "waived", "ac-3": "pass"}
+    expected = {"sc-7": "fail", "cm-5": "fail", "au-8": "error", "si-7": "error", "cm-11": "waived", "ac-3": "pass"}
     assert expected.items() <= states.items()
     assert (states["pe-3"], states["at-1"]) == ("attested", "not-run")
 
@@ -433,4 +434,43 @@ def test_evidence_with_a_former_check_id_decides_the_control_of_the_current_one(
     (control,) = report.document["controls"]
     assert control["state"] == "waived"
     assert control["mapping"]["checks"] == ["software.packages-held", "x.former"]
+    assert run_verifier(report.folder).returncode == 0
+
+
+def scoped(absent: list[str]) -> tuple[Any, bytes]:
+    raw = scope.scope_output(NODES, absent)
+    return made(scope.CHECK_ID, raw=raw)
+
+
+@pytest.mark.parametrize(
+    ("ran", "absent", "state"),
+    [
+        (["a.one", "a.part"], [], "pass"),
+        (["a.one"], ["a.part"], "pass"),
+        (["a.one"], [], "error"),
+        (["a.part"], ["a.one"], "error"),
+        (["a.one", "a.part"], ["a.part"], "pass"),
+    ],
+)
+def test_a_part_that_the_site_lacks_by_evidence_is_not_required(
+    tmp_path: Path, ran: list[str], absent: list[str], state: str
+) -> None:
+    mapping = control_map("a.one", if_present=("a.part",))
+    control = Control(id="cm-8", title="T", family="F", mapping=mapping)
+    pack = Pack(name="p", title="t", source="s", licence="l", controls=(control,))
+    fill(tmp_path, [*(made(check, "gpu-1") for check in ran), *([scoped(absent)] if absent else [])])
+    with open_ledger(tmp_path) as ledger:
+        report = publish(
+            evidence=tmp_path / "evidence",
+            reports=tmp_path / "reports",
+            ledger=ledger,
+            pack=pack,
+            subject=Subject("test-site"),
+            generated=NOW,
+            tool_version="0.1.0",
+        )
+    (found,) = report.document["controls"]
+    assert found["state"] == state
+    (objective,) = found["mapping"]["objectives"]
+    assert objective["absent"] == ([] if "a.part" in ran else [each for each in absent if each == "a.part"])
     assert run_verifier(report.folder).returncode == 0

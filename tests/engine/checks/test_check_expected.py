@@ -21,7 +21,7 @@ from sovctl.engine.checks.definitions.site import root_certificate_lasts
 from sovctl.engine.checks.model.check import Level
 from sovctl.engine.checks.model.check_context import CheckContext
 from sovctl.engine.checks.registry import BY_ID, CHECKS, FORMER_IDS, KNOWN_CHECKS
-from sovctl.engine.checks.runner.targets import choose, populations, targets_of
+from sovctl.engine.checks.runner.targets import choose, populations, targets_of, without_target
 from sovctl.engine.spec.fabric import InfinibandFabric
 
 CLOUD = Endpoint("10.88.0.2", 443)
@@ -214,3 +214,14 @@ def test_pairs_of_neighbours_measure_every_rail_one_after_the_other() -> None:
         assert len(commands) == 8 * 3 * 2
         assert {command.node for command in commands} == set(expectation.nodes)
         assert all(command.ready for command in commands if command.ends_with_others)
+
+
+def test_checks_without_a_target_are_those_of_parts_the_site_lacks() -> None:
+    everything = targets_of(check_context("closed-perimeter"))
+    absent = without_target(everything)
+    assert {"perimeter.exception-only-from-gateway", "nvlink.imex-ready"} <= set(absent)
+    assert not set(absent) & {target.check.id for target in everything}
+    assert without_target(everything, checks=["gpu.*", "nvlink.imex-*"]) == ("nvlink.imex-ready",)
+    assert set(without_target(everything, level=Level.QUICK)) <= {
+        check.id for check in CHECKS if check.level == "quick"
+    }
