@@ -275,7 +275,7 @@ def _answers(disk: Disk) -> dict[str, tuple[int, str]]:
         "log_state": tool("sel", "info"),
         "events": tool("sel", "elist", "last", "100"),
         "boot_time": (0, str(NOW_S - 36000)),
-        "times": (0, f"{tool('sel', 'time', 'get')[1]}\n{NOW_S}"),
+        "times": (0, f"{tool('sel', 'time', 'get')[1]}\n{NOW_S} end"),
         "channels": (0, f"## 1\n{tool('lan', 'print', '1')[1]}"),
         "users": (0, "\n".join(unnamed)),
         "addresses": (0, json.dumps([{"addr_info": [_ADDRESS]}])),

@@ -24,13 +24,14 @@ class ControllerClock(ControllerCheck):
     remedy = "configure an NTP server and UTC in the management controller, or run `ipmitool sel time set now`"
 
     def commands(self, expected: Expected) -> Mapping[str, str]:
-        """Print the time of the event log, and that of the node in Unix seconds."""
-        return {"times": f"{LOG_TIME} && date -u +%s"}
+        """Print the time of the event log, and that of the node in Unix seconds with a mark against a cut number."""
+        return {"times": f"{LOG_TIME} && date -u +'%s end'"}
 
     def judge_board(self, sections: ProbeSections, expected: Expected) -> Judgement:
         """Warn if the difference exceeds the limit."""
-        *lines, seconds = sections.text("times").strip().splitlines() or [""]
-        if len(lines) != 1 or not seconds.strip().isdecimal():
+        *lines, last = sections.text("times").strip().splitlines() or [""]
+        seconds, _, end = last.partition(" ")
+        if len(lines) != 1 or not seconds.isdecimal() or end != "end":
             raise Unreadable("two times", sections.text("times"), where="ipmitool sel time get")
         difference = abs((parse_sel_time(lines[0]) - datetime.fromtimestamp(int(seconds), UTC)).total_seconds())
         findings = []

@@ -188,13 +188,13 @@ SAMPLES = {
     ),
     "bmc.clock-correct": Sample(
         PLAIN,
-        {**MACHINE, "times": "11/28/2026 06:00:05\n1795845600\n"},
+        {**MACHINE, "times": "11/28/2026 06:00:05\n1795845600 end\n"},
         {
-            "ahead": Bad({"times": "11/28/2026 07:00:00 UTC\n1795845600\n"}, WARN, "3600 s"),
-            "garbled": Bad({"times": "soon\n1795845600\n"}, UNKNOWN, "a date"),
+            "ahead": Bad({"times": "11/28/2026 07:00:00 UTC\n1795845600 end\n"}, WARN, "3600 s"),
+            "garbled": Bad({"times": "soon\n1795845600 end\n"}, UNKNOWN, "a date"),
             **ELSEWHERE,
         },
-        ("none", "11/28/2026", "1795845600"),
+        ("none", "11/28/2026", "1795845600 end"),
     ),
     "bmc.separate-network": Sample(
         separate_network.Expected(networks=("198.51.100.0/24",)),
