@@ -58,6 +58,16 @@ Errors for 0x200000000000001 "leaf1"
 ## Thresholds:
 ## Suppressed:
 """
+MLNX_QOS = """\
+Priority trust state: dscp
+dscp2prio mapping:
+\tprio:3 dscp:31,30,29,28,27,26,25,24,
+PFC configuration:
+\tpriority    0   1   2   3   4   5   6   7
+\tenabled     0   0   0   1   0   0   0   0
+"""
+ETHTOOL = "NIC statistics:\n     rx_prio3_discards: 0\n     rx_discards_phy: 2\n"
+IBV_DEVINFO = "hca_id:\tmlx5_0\n\t\tport:\t1\n\t\t\tactive_mtu:\t\t4096 (5)\n\t\t\tlink_layer:\t\tEthernet\n"
 PERFQUERY = """\
 # Port extended counters: Lid 2 port 1 (CapMask: 0x5300 CapMask2: 0x0000002)
 PortSelect:......................1

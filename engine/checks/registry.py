@@ -37,6 +37,7 @@ TOPICS = (
     "bandwidth",
     "xid",
     "ib",
+    "roce",
     "nccl",
     "fabric",
     "bmc",

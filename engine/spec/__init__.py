@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
-from .fabric import InfinibandFabric, PortRoles
+from .fabric import InfinibandFabric, PortRoles, RoceNetwork
 from .gateway.routing import Capability
 from .gateway.section import Gateway
 from .hardware import FirmwareVersions, PlannedHardware
@@ -361,6 +361,8 @@ class SiteSpec(SpecModel):
     """Nodes, grouped by platform."""
     fabric: InfinibandFabric | None = None
     """InfiniBand fabric of the nodes. Default: unknown, and it is not checked."""
+    roce: RoceNetwork | None = None
+    """Settings of Ethernet compute ports (RoCE). Default: compute ports are InfiniBand."""
     software: Software
     """Exact versions of the installed software."""
     models: list[Model] = Field(default_factory=list)

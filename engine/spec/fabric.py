@@ -51,3 +51,19 @@ class InfinibandFabric(SpecModel):
     max_oversubscription: Annotated[float, Field(ge=1, le=16)] = 1.0
     """Maximum bandwidth of a leaf's hosts divided by that of its uplinks. 1.0: non-blocking, as a rail-optimized
     SuperPOD is designed."""
+
+
+class RoceNetwork(SpecModel):
+    """RoCE: the compute ports of the nodes are Ethernet. Checks `roce.*` compare them with these settings.
+
+    The defaults are those of NVIDIA's examples of lossless RoCE: priority 3, DSCP 26 (MLNX_OFED, Quality of Service).
+    """
+
+    lossless_priority: Annotated[int, Field(ge=0, le=7)] = 3
+    """Priority of RDMA, the only one with flow control (PFC)."""
+    traffic_class: Annotated[int, Field(ge=0, le=255)] = 106
+    """Traffic class byte of RDMA packets: DSCP x 4, plus 2 for packets that switches may mark (ECN). 106: DSCP 26."""
+    mtu: Annotated[int, Field(ge=1280, le=9978)] = 9000
+    """MTU of the network devices in bytes."""
+    gid_index: Annotated[int, Field(ge=0, le=255)] = 3
+    """Index of the GID table that NCCL uses, `NCCL_IB_GID_INDEX`."""

@@ -35,6 +35,7 @@ RULES: tuple[Rule, ...] = (
     Rule("names of node groups and nodes, and addresses of nodes, are unique", ("node_groups",),
          site.check_node_names, is_of_items=True),
     Rule("each PCI address of a port has one role", ("node_groups",), fabric.check_ports, is_of_items=True),
+    Rule("compute ports belong to an InfiniBand `fabric` or to `roce`", ("fabric", "roce"), fabric.check_one_network),
     Rule("the fabric's `probe_node` is a node", ("fabric", "node_groups"), fabric.check_probe_node),
     Rule("names of models are unique", ("models",), site.check_model_names, is_of_items=True),
     Rule("names of pools are unique; a pool names no node or GPU twice", ("pools",),

@@ -18,6 +18,15 @@ def check_ports(site: SiteUnderValidation) -> Iterator[Problem]:
         )
 
 
+def check_one_network(site: SiteUnderValidation) -> Iterator[Problem]:
+    if site.spec.fabric is not None and site.spec.roce is not None:
+        yield Problem(
+            "compute ports are InfiniBand with `fabric`, and Ethernet with `roce`",
+            where="roce",
+            hint="remove the section that the site does not have",
+        )
+
+
 def check_probe_node(site: SiteUnderValidation) -> Iterator[Problem]:
     if site.spec.fabric is not None:
         names = [node.name for _, node in site.spec.nodes()]

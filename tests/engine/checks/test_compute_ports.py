@@ -10,9 +10,10 @@ from check_cases.ib import FREE, NAMED, SLOTS, STORAGE, adapter, sysfs
 from check_sites import check_context
 
 from sovctl.compliance.verdict import Verdict
-from sovctl.engine.checks.definitions.ib._ports import Expected, expected_ports
 from sovctl.engine.checks.model.check import Judgement, judge
+from sovctl.engine.checks.probes.compute_ports import Expected, expected_ports
 from sovctl.engine.checks.registry import BY_ID
+from sovctl.engine.spec.fabric import RoceNetwork
 
 SWITCH = "".join(adapter(f"mlx5_{index}", f"0000:0{index - 7}:00.0", vpd_model="SW_MNG") for index in (8, 9, 10, 11))
 
@@ -41,6 +42,20 @@ def test_an_adapter_without_an_address_is_unknown_if_addresses_have_roles() -> N
 def test_a_compute_port_in_ethernet_mode_fails() -> None:
     output = answer(sysfs(link_layer="Ethernet"))
     assert judge(BY_ID["ib.ports-active"], output, NAMED).verdict is Verdict.FAIL
+
+
+def test_with_roce_the_compute_ports_are_ethernet_and_have_no_subnet_manager() -> None:
+    ethernet, infiniband = replace(NAMED, link_layer="Ethernet"), answer(sysfs())
+    output = answer({**sysfs(), "tree": sysfs()["tree"].replace("InfiniBand", "Ethernet")})
+    assert judge(BY_ID["ib.ports-active"], output, ethernet).verdict is Verdict.PASS
+    assert judge(BY_ID["ib.ports-active"], infiniband, ethernet).verdict is Verdict.FAIL
+    site = check_context("bank-hybrid")
+    spec = site.context.spec.model_copy(update={"roce": RoceNetwork(), "fabric": None})
+    changed = replace(site, context=replace(site.context, spec=spec))
+    node = spec.node("dgx-1")
+    assert list(BY_ID["ib.subnet-manager-known"].expect(site, node))
+    assert not list(BY_ID["ib.subnet-manager-known"].expect(changed, node))
+    assert len(list(BY_ID["roce.mtu"].expect(changed, node))) == 1
 
 
 def test_dgx_h100_has_eight_compute_addresses() -> None:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 from fabric_specimens import (
+    ETHTOOL,
     IBLINKINFO,
     IBNETDISCOVER,
     IBNETDISCOVER_P,
     IBQUERYERRORS,
     IBSTAT,
+    IBV_DEVINFO,
+    MLNX_QOS,
     MLXLINK,
     MLXLINK_JSON,
     PERFQUERY,
@@ -28,6 +31,7 @@ from sovctl.engine.facts.fabric.ibnetdiscover import discovery_of_ports, parse_i
 from sovctl.engine.facts.fabric.ibstat import parse_ibstat
 from sovctl.engine.facts.fabric.links import DeviceKind, Speed
 from sovctl.engine.facts.fabric.mlxlink import parse_mlxlink
+from sovctl.engine.facts.fabric.roce import parse_active_mtus, parse_mlnx_qos, parse_statistics
 from sovctl.engine.facts.fabric.subnet_manager import ManagerState, parse_manager_records, parse_sminfo
 from sovctl.engine.facts.unreadable import Unreadable
 
@@ -36,6 +40,9 @@ PARSERS: dict[str, tuple[Callable[[str], object], str]] = {
     "ibnetdiscover-p": (lambda text: discovery_of_ports(parse_port_list(text)), IBNETDISCOVER_P),
     "iblinkinfo": (parse_iblinkinfo, IBLINKINFO),
     "ibqueryerrors": (parse_ibqueryerrors, IBQUERYERRORS),
+    "mlnx_qos": (parse_mlnx_qos, MLNX_QOS),
+    "ethtool": (parse_statistics, ETHTOOL),
+    "ibv_devinfo": (parse_active_mtus, IBV_DEVINFO),
     "perfquery": (parse_perfquery, PERFQUERY),
     "sminfo": (parse_sminfo, SMINFO),
     "saquery": (parse_manager_records, SMIR),

@@ -142,6 +142,13 @@ def test_an_item_that_is_not_well_formed_is_all_that_is_said(name: str, section:
         assert all(f": {section}[{index}]" in each.where for each in caught.value.problems)
 
 
+def test_compute_ports_are_of_one_network() -> None:
+    with pytest.raises(SpecError) as caught:
+        _parse(json.dumps(TREES["lab"] | {"roce": {}}))
+    (problem,) = caught.value.problems
+    assert "InfiniBand with `fabric`" in problem.message
+
+
 def _leaves(name: str) -> list[tuple[Any, ...]]:
     """Single values of the parts that are mended, and lists of values."""
     parts = ("node_groups", "models", "pools", "workload", "sizing")

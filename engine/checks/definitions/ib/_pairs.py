@@ -23,7 +23,7 @@ from ...model.check import Judgement, unknown
 from ...model.check_context import CheckContext
 from ...model.figures import number_of
 from ...model.probe_sections import ProbeSections
-from ._ports import expected_ports
+from ...probes.compute_ports import expected_ports
 
 PORT = 18515
 """TCP port on which client and server exchange parameters; the default of perftest."""

@@ -1,98 +1,26 @@
-"""Compute ports of a node: which InfiniBand ports connect GPUs of different nodes, and which do not.
-
-In this order: an adapter that manages NVSwitches (its VPD model) and a bond are not compute adapters; an adapter at a
-PCI address of `node_groups[].ports.storage` or `in_band` is not one; if compute addresses are known, from site.yaml or
-the catalogue, exactly those are compute adapters; otherwise every remaining InfiniBand port is one.
-"""
+"""Base of the checks of InfiniBand compute ports. `probes.compute_ports` decides which ports these are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from ....facts.hardware.infiniband import Adapter, Port, parse_adapters
-from ....facts.unreadable import Unreadable
+from ....facts.hardware.infiniband import Adapter, Port
 from ....spec import Node
 from ...model.check import Check, Judgement, unknown
 from ...model.check_context import CheckContext
-from ...model.counter_check import CounterExpectation
-from ...model.figures import integer_of, number_of, text_of
 from ...model.probe import Probe, ProbeOutput
-from ...model.probe_sections import ProbeSections, parse_sections
+from ...model.probe_sections import parse_sections
 from ...probes.commands import INFINIBAND_ADAPTERS, INFINIBAND_TREE
-
-
-@dataclass(frozen=True, kw_only=True)
-class Expected(CounterExpectation):
-    """Compute ports of a node.
-
-    Args:
-        ports: 0 if the platform has no compute fabric; None if the number is not in the catalogue.
-        rate_gbit_s: of each port; None if it is not in the catalogue.
-        compute: PCI addresses of compute ports; empty if unknown.
-        others: PCI addresses of storage and in-band ports.
-    """
-
-    ports: int | None
-    rate_gbit_s: float | None
-    compute: frozenset[str] = frozenset()
-    others: frozenset[str] = frozenset()
-
-
-def expected_ports(site: CheckContext, node: Node) -> Expected:
-    """Return the compute ports that site.yaml and the catalogue give for a node."""
-    platform, roles = site.context.platform(node), site.context.group(node).ports
-    nics = platform.checks.compute_nics
-    has_none = not platform.has_gpus or (nics is not None and not nics.applies)
-    compute = roles.compute or (text_of(platform.compute_slots) or "").split()
-    return Expected(
-        ports=len(roles.compute) or (0 if has_none else integer_of(nics)),
-        rate_gbit_s=number_of(platform.checks.compute_nic_gbit_s),
-        compute=frozenset(compute),
-        others=frozenset((*roles.storage, *roles.in_band)),
-    )
-
-
-def read_adapters(sections: ProbeSections) -> tuple[Adapter, ...]:
-    """Return all adapters in sysfs.
-
-    Raises:
-        Unreadable: the files of an adapter are missing.
-    """
-    adapters = parse_adapters(sections.text("tree"))
-    text = sections.text("adapters").strip()
-    if not text.isdecimal():
-        raise Unreadable("a number of adapters", text, where="/sys/class/infiniband")
-    if int(text) != len(adapters):
-        raise Unreadable(f"sysfs files of {text} adapters", str(len(adapters)), where="sysfs", is_description=True)
-    return adapters
-
-
-def compute_ports(adapters: tuple[Adapter, ...], expected: Expected) -> Iterator[tuple[Adapter, Port]]:
-    """Yield the compute ports in the order of their adapters.
-
-    Raises:
-        Unreadable: addresses have roles, and an InfiniBand adapter has no PCI address.
-    """
-    for adapter in adapters:
-        if adapter.is_bond or adapter.is_switch_management:
-            continue
-        is_ethernet = all(port.link_layer == "Ethernet" for port in adapter.ports)
-        if (expected.compute or expected.others) and adapter.slot is None and not is_ethernet:
-            raise Unreadable(f"the PCI address of {adapter.name}", "none", where="sysfs", is_description=True)
-        if adapter.slot in expected.others or (expected.compute and adapter.slot not in expected.compute):
-            continue
-        is_named = adapter.slot in expected.compute
-        yield from ((adapter, port) for port in adapter.ports if is_named or port.link_layer != "Ethernet")
+from ...probes.compute_ports import Expected, compute_ports, expected_ports, read_adapters
 
 
 class ComputePortCheck(Check[Expected]):
     """A check of each compute port of nodes with a compute fabric."""
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Expect this of nodes with compute ports."""
+        """Expect this of nodes with InfiniBand compute ports."""
         found = expected_ports(site, node)
-        if found.ports != 0:
+        if found.ports != 0 and found.link_layer == "InfiniBand":
             yield found
 
     def probe(self, expected: Expected) -> Probe:

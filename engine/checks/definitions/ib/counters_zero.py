@@ -21,7 +21,8 @@ from ...model.counter_check import BOOT, DAY_S, HOUR_S, MINUTE_S, CounterCheck, 
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 from ...probes.commands import INFINIBAND_ADAPTERS, INFINIBAND_TREE
-from ._ports import ComputePortCheck, Expected
+from ...probes.compute_ports import Expected
+from ._ports import ComputePortCheck
 
 _NONE_ALLOWED = ("local_link_integrity_errors", "excessive_buffer_overrun_errors")
 _RATES = ("symbol_error", "link_downed", "link_error_recovery")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ....fabric.names import has_default_host, is_unset
 from ...model.check import Judgement, Method, Severity, failed, unknown, worst
 from ...model.probe import ProbeOutput
-from ._ports import ComputePortCheck, Expected
+from ...probes.compute_ports import Expected
+from ._ports import ComputePortCheck
 
 
 class NodeDescriptionSet(ComputePortCheck):

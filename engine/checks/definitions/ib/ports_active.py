@@ -21,7 +21,7 @@ from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 from ...probes.commands import INFINIBAND_ADAPTERS, INFINIBAND_TREE, PCI_DEVICES
-from ._ports import Expected, compute_ports, expected_ports, read_adapters
+from ...probes.compute_ports import Expected, compute_ports, expected_ports, read_adapters
 
 _MELLANOX = "0x15b3"
 _DEVICE = re.compile(r"(?:0x[0-9a-f]+\s*){3}")
@@ -54,7 +54,7 @@ class PortsActive(Check[Expected]):
             return _judge_without_fabric(len(compute), len(adapters), on_bus)
         if not adapters:
             return unknown(f"{expected.ports} InfiniBand ports", f"no adapter in sysfs, {on_bus} on the PCI bus")
-        return _judge_ports(compute, expected.ports, expected.rate_gbit_s)
+        return _judge_ports(compute, expected.ports, expected.rate_gbit_s, expected.link_layer)
 
 
 def _judge_without_fabric(compute: int, listed: int, on_bus: int) -> Judgement:
@@ -69,7 +69,7 @@ def _judge_without_fabric(compute: int, listed: int, on_bus: int) -> Judgement:
     return warned("no compute fabric on this platform", f"{compute} InfiniBand ports")
 
 
-def _judge_ports(compute: list[tuple[Adapter, Port]], ports: int, rate: float | None) -> Judgement:
+def _judge_ports(compute: list[tuple[Adapter, Port]], ports: int, rate: float | None, link_layer: str) -> Judgement:
     findings: list[Judgement] = []
     if len(compute) < ports:
         findings.append(failed(f"{ports} compute ports", str(len(compute))))
@@ -78,16 +78,16 @@ def _judge_ports(compute: list[tuple[Adapter, Port]], ports: int, rate: float | 
     if rate is None:
         findings.append(unknown("the platform's port rate", "none in the catalogue"))
     for adapter, port in compute:
-        findings += _port_findings(f"{adapter.name} port {port.number}", port, rate)
+        findings += _port_findings(f"{adapter.name} port {port.number}", port, rate, link_layer)
     expected = f"{ports} ports ACTIVE, LinkUp" + (f", {rate:g} Gbit/s" if rate is not None else "")
     return worst(findings, otherwise=f"expected {expected}, got the same on all")
 
 
-def _port_findings(name: str, port: Port, rate: float | None) -> Iterator[Judgement]:
+def _port_findings(name: str, port: Port, rate: float | None, link_layer: str) -> Iterator[Judgement]:
     for field, got, wanted in (
         ("state", port.state, "ACTIVE"),
         ("physical state", port.phys_state, "LinkUp"),
-        ("link layer", port.link_layer, "InfiniBand"),
+        ("link layer", port.link_layer, link_layer),
     ):
         if got is None:
             yield unknown(f"{field} {wanted} of {name}", "none")

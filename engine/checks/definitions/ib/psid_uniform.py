@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...model.check import Judgement, Method, Severity, failed, unknown, worst
 from ...model.probe import ProbeOutput
-from ._ports import ComputePortCheck, Expected
+from ...probes.compute_ports import Expected
+from ._ports import ComputePortCheck
 
 
 class PsidUniform(ComputePortCheck):

@@ -7,7 +7,7 @@ from check_cases.case import FAIL, UNKNOWN, WARN, Bad, Sample, boot
 
 from sovctl.engine.catalog.benchmarks import load_benchmarks
 from sovctl.engine.checks.definitions.ib import _pairs
-from sovctl.engine.checks.definitions.ib._ports import Expected
+from sovctl.engine.checks.probes.compute_ports import Expected
 
 COUNTERS = (
     "symbol_error",
