@@ -48,7 +48,7 @@ class Waiver(_Model):
 
     id: Text
     control: Text
-    pack: Text | None = None
+    pack: Annotated[str, Field(min_length=1)] | None = None
     """Framework of the control; required if loaded frameworks have different controls with this id."""
     check: Text
     targets: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -78,7 +78,7 @@ class Attestation(_Model):
     """Time-limited statement of a person about a control without checks."""
 
     control: Text
-    pack: Text | None = None
+    pack: Annotated[str, Field(min_length=1)] | None = None
     """Framework of the control; required if loaded frameworks have different controls with this id."""
     statement: Text
     by: Text

@@ -74,6 +74,7 @@ def test_installing_twice_is_installing_once(home: Path) -> None:
         ("val", "validate"),
         ("plan --detailed-", "--detailed-exitcode"),
         ("lab fau", "fault"),
+        ("report packs gd", "gdpr"),
     ],
 )
 def test_words_and_options_complete(typed: str, completed: str, home: Path) -> None:

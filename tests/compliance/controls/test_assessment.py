@@ -283,3 +283,27 @@ def test_a_waiver_that_names_a_former_check_id_covers_the_current_check(tmp_path
         load_exceptions(file, packs=[PACK])
     exceptions = load_exceptions(file, packs=[PACK], former_ids={"a.former": "a.one"})
     assert state([*one(gpu_1="FAIL"), *TWO], exceptions) == "waived"
+
+
+def test_a_control_id_of_two_frameworks_needs_the_pack(tmp_path: Path) -> None:
+    other = Pack(name="q", title="t", source="s", licence="l", controls=(Control(id="a-2", title="Else", family="B"),))
+    attested = {
+        "control": "a-2",
+        "statement": "seen",
+        "by": "third person",
+        "attested": "2026-11-01",
+        "expires": "2026-12-01",
+    }
+    path = tmp_path / "waivers.yaml"
+    path.write_text(yaml.safe_dump({"attestations": [attested]}))
+    with pytest.raises(SpecError) as caught:
+        load_exceptions(path, packs=[PACK, other])
+    (problem,) = caught.value.problems
+    assert problem.message == "control a-2 is in several packs: p, q"
+    path.write_text(yaml.safe_dump({"attestations": [attested | {"pack": "q"}]}))
+    exceptions = load_exceptions(path, packs=[PACK, other])
+    assert [r.state.value for r in assess(other, [], on=TODAY, exceptions=exceptions).results] == ["attested"]
+    assert [r.state.value for r in assess(PACK, [], on=TODAY, exceptions=exceptions).results] == ["not-run"] * 2
+    path.write_text(yaml.safe_dump({"attestations": [attested | {"pack": "r"}]}))
+    with pytest.raises(SpecError):
+        load_exceptions(path, packs=[PACK, other])
