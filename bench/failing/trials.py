@@ -309,7 +309,7 @@ TRIALS = (
     Trial("hangup", _clock, ended_by(signal.SIGHUP), frozenset({-signal.SIGHUP}), ()),
     Trial("terminate", _clock, ended_by(signal.SIGTERM), frozenset({-signal.SIGTERM}), ()),
     Trial("killed-rollback", _clock, killed_rollback, frozenset({-signal.SIGKILL}), (), ("--rollback", "--resume")),
-    Trial("dead-node-in-plan", _clock, dead_node_in_plan, frozenset({0}), (), None),
+    Trial("dead-node-in-plan", _clock, dead_node_in_plan, frozenset({3}), (), None),
     Trial("failing-canary", _engine, failing_canary, frozenset({1}), ("n1", "not started", "--resume")),
     Trial("drained-by-operator", _engine, drained_by_operator, frozenset({1}), ("n2", "drained"), ("--resume",)),
 )

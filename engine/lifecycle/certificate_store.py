@@ -59,6 +59,12 @@ def void(root: Path, node: str, *, time: str, run: str, changes: Sequence[str]) 
         )
 
 
+def drop(root: Path, node: str) -> None:
+    """Delete the certificate of a retired node. The ledger keeps the digest of its evidence."""
+    for name in (f"{node}.json", f"{node}.void.json"):
+        (root / FOLDER / name).unlink(missing_ok=True)
+
+
 def void_reasons(root: Path, node: str) -> list[str]:
     """Return the changes that voided the certificate of a node; an unreadable record voids it too."""
     path = root / FOLDER / f"{node}.void.json"

@@ -12,7 +12,7 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.signing import load_or_create
 from sovctl.support.errors import InputError
 
-from ..lifecycle import store
+from ..lifecycle import certificate_store, store
 from ..spec import Node
 from . import counter_records, members, tree_records
 from .site import Site
@@ -58,6 +58,7 @@ def retire(site: Site, node: Node, cause: Cause, append: Append) -> str | None:
     tree_records.drop(site.state.trees, node.name)
     counter_records.drop(site.state.counters, node.name)
     (site.state.facts / f"{node.name}.json").unlink(missing_ok=True)
+    certificate_store.drop(root, node.name)
     store.drop(root, node.name)
     members.drop(root, members.load(root, site.state.applied), node.name)
     return revoked

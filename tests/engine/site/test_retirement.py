@@ -11,6 +11,7 @@ from cryptography import x509
 from example_sites import example
 
 from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.engine.lifecycle import certificate_store
 from sovctl.engine.site import members
 from sovctl.engine.site.applied import Applied, keep
 from sovctl.engine.site.retirement import forget
@@ -65,8 +66,12 @@ def test_a_forgotten_node_is_revoked_recorded_and_gone(site: Site) -> None:
     serial = x509.load_pem_x509_certificate((site.state.pki / "old-1.pem").read_bytes()).serial_number
     site.state.trees.mkdir(parents=True)
     (site.state.trees / "old-1.json").write_text("{}")
+    certificates = site.state.root / certificate_store.FOLDER
+    certificates.mkdir()
+    (certificates / "old-1.json").write_text("{}")
     revoked = forget(site, "old-1", reason="destroyed")
     assert revoked is not None
+    assert not list(certificates.iterdir()), "another node of this name is not certified"
     assert revoked.startswith(f"{serial:x} until ")
     listed = x509.load_pem_x509_crl(authority.revoked_file.read_bytes())
     root = x509.load_pem_x509_certificate(authority.certificate_file.read_bytes())
