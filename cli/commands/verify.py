@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sovctl.compliance.evidence.store import StoredEvidence
     from sovctl.engine.checks.model.check import Level
     from sovctl.engine.checks.runner.run import RunResult
+    from sovctl.engine.site.site import Site
 
 EPILOG = (
     "Examples: sovctl verify site.yaml  ·  sovctl verify --node n1 --check 'perimeter.*'  ·  "
@@ -92,9 +93,9 @@ def verify(
         output.progress_done()
         stored = keep(opened, found)
     if as_json:
-        output.document(_document(found, stored))
+        output.document(_document(opened, found, stored))
     else:
-        _show(found, stored)
+        _show(opened, found, stored)
     if found.interrupted:
         return ExitCode.INTERRUPTED
     return ExitCode.FAILURE if any(each.verdict.blocks for each in found.results) else ExitCode.OK
@@ -109,7 +110,7 @@ def _level(name: str | None) -> Level | None:
     return None if name is None else Level(name)
 
 
-def _show(found: RunResult, stored: list[StoredEvidence]) -> None:
+def _show(opened: Site, found: RunResult, stored: list[StoredEvidence]) -> None:
     from ..views.verify import show_verdicts
 
     rows = zip(found.targets, found.results, strict=True)
@@ -117,6 +118,8 @@ def _show(found: RunResult, stored: list[StoredEvidence]) -> None:
     simulated = sum(bool(result.simulated) for result in found.results)
     output.line()
     output.line(" · ".join(f"{count} {verdict}" for verdict, count in _counts(found).items()))
+    for waiver in opened.spec.verify.waivers:
+        output.line(f"waiver: {waiver.limit} {opened.spec.verify.limits[waiver.limit]}: {waiver}")
     if simulated:
         output.line(f"simulated: {simulated} of {len(found.results)} verdicts come from simulated hardware")
     if found.interrupted:
@@ -126,11 +129,12 @@ def _show(found: RunResult, stored: list[StoredEvidence]) -> None:
     )
 
 
-def _document(found: RunResult, stored: list[StoredEvidence]) -> dict[str, Any]:
+def _document(opened: Site, found: RunResult, stored: list[StoredEvidence]) -> dict[str, Any]:
     return {
         "run": stored[0].run_id,
         "counts": _counts(found),
         "interrupted": found.interrupted,
+        "waivers": [each.model_dump(mode="json") for each in opened.spec.verify.waivers],
         "results": [
             {**each.evidence.model_dump(mode="json"), "sha256": each.sha256, "leaf_index": each.leaf_index}
             for each in stored

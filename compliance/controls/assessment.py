@@ -217,7 +217,7 @@ def _reasons(checks: Sequence[CheckOutcome], waivers: Sequence[Waiver]) -> Itera
             yield f"{check.check_id}: not run"
         for record in check.records:
             evidence = record.evidence
-            if evidence.verdict.blocks:
+            if evidence.verdict.blocks or evidence.verdict is Verdict.WARN:
                 waived = " (waived)" if (check.check_id, evidence.target) in covered else ""
                 yield f"{check.check_id} on {evidence.target}: {evidence.verdict}{waived}: {evidence.reason}"
         for target in check.missing:

@@ -2,7 +2,8 @@
 
     limit("disk.free-space.least")       # 5, in percent
 
-The data are in check_limits.yaml; `docs/checks.md` shows them.
+The data are in check_limits.yaml; `docs/checks.md` shows them. `verify.limits` of site.yaml may change them; a looser
+value needs a waiver.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
+from typing import Literal
 
 from .figure import Figure, read_catalog
 
@@ -22,6 +24,12 @@ class CheckLimit(Figure):
     means: str
     """The finding, such as "FAIL above it"."""
     value: int
+    stricter: Literal["lower", "higher"] | None = None
+    """Direction in which a site may change the value without a waiver; None: no site may change it."""
+
+    def is_loosened_by(self, value: int) -> bool:
+        """Return whether a site's value accepts more than the catalogue's."""
+        return value > self.value if self.stricter == "lower" else value < self.value
 
 
 @cache

@@ -20,10 +20,12 @@ from sovctl.compliance.signing import BadSignature, SigningKey, VerifyKey, sign_
 from sovctl.support.errors import InputError
 
 from ..facts.inventory import Inventory, Part
+from ..spec.verify import LimitWaiver
 
 FORMAT = "sovctl node certificate v1"
 _FIELDS = {"format", "site", "node", "platform", "level", "issued", "expires", "simulated", "is_sanitized", "run",
-           "fingerprint", "parts", "results"}  # fmt: skip
+           "fingerprint", "parts", "results", "waivers"}  # fmt: skip
+_LISTS = ("parts", "results", "waivers")
 
 
 def certificate(
@@ -37,13 +39,16 @@ def certificate(
     evidence: Sequence[Evidence],
     now: datetime,
     valid: timedelta,
+    waivers: Sequence[LimitWaiver] = (),
 ) -> dict[str, Any]:
-    """Return the certificate of a node.
+    """Return the certificate of a node. It ends with the first waiver.
 
     Args:
         evidence: of the node, from one run.
         now: UTC.
+        waivers: of site.yaml, for limits of the checks.
     """
+    ends = [datetime.fromisoformat(f"{each.expires}T23:59:59+00:00") for each in waivers]
     return {
         "format": FORMAT,
         "site": site,
@@ -51,7 +56,7 @@ def certificate(
         "platform": platform,
         "level": level,
         "issued": _text(now),
-        "expires": _text(now + valid),
+        "expires": _text(min([now + valid, *ends])),
         "simulated": any(each.simulated for each in evidence),
         "is_sanitized": False,
         "run": run,
@@ -67,6 +72,7 @@ def certificate(
             }
             for each in sorted(evidence, key=lambda each: (each.check_id, each.target))
         ],
+        "waivers": [each.model_dump(mode="json") for each in waivers],
     }
 
 
@@ -112,7 +118,7 @@ def document_of(signed: Mapping[str, Any]) -> dict[str, Any]:
     signature = signed.get("signature")
     if not (isinstance(document, dict) and isinstance(signature, dict)) or document.get("format") != FORMAT:
         raise InputError(f"expected a signed document {FORMAT!r}, got another one")
-    if set(document) != _FIELDS or not all(isinstance(document[name], list) for name in ("parts", "results")):
+    if set(document) != _FIELDS or not all(isinstance(document[name], list) for name in _LISTS):
         raise InputError(f"expected the fields {', '.join(sorted(_FIELDS))}, got {', '.join(sorted(document))}")
     try:
         for name in ("issued", "expires"):

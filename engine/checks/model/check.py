@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
 from sovctl.compliance.verdict import Verdict
 
+from ...catalog.check_limits import limit
 from ...facts.unreadable import Unreadable, excerpt
 from ...spec import Node
 from .probe import MARK, TIMED_OUT, Probe, ProbeOutput
@@ -68,15 +69,35 @@ class Level(StrEnum):
         return order.index(other) <= order.index(self)
 
 
+@dataclass(frozen=True)
+class SiteLimit:
+    """A site's value of a limit of the catalogue.
+
+    Args:
+        waiver: reference, end and approver of the waiver of a looser value; empty for a stricter one.
+    """
+
+    id: str
+    value: int
+    waiver: str = ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Expectation:
     """The values that one check expects of one target. Plain values only.
 
     Args:
         subject: the object on the node, such as a pool's name; empty for the node itself.
+        limits: values of site.yaml for limits of the check.
     """
 
     subject: str = ""
+    limits: tuple[SiteLimit, ...] = ()
+
+    def limit(self, name: str) -> int:
+        """Return the site's value of a limit of the catalogue, or the catalogue's."""
+        found = [each.value for each in self.limits if each.id == name]
+        return found[0] if found else limit(name)
 
 
 @dataclass(frozen=True)
@@ -161,7 +182,21 @@ class Check(ABC, Generic[E]):
 
 
 def judge(check: Check[E], output: ProbeOutput, expected: E) -> Judgement:
-    """Return the judgement of `check`; UNKNOWN for output that is incomplete or unreadable."""
+    """Return the judgement of `check`; UNKNOWN for output that is incomplete or unreadable.
+
+    A finding that only a waiver accepts is WARN, and its reason names the waiver.
+    """
+    judgement = _judged(check, output, expected)
+    waived = [each.waiver for each in expected.limits if each.waiver]
+    if not waived:
+        return judgement
+    strict = _judged(check, output, replace(expected, limits=tuple(e for e in expected.limits if not e.waiver)))
+    if _WORST_FIRST.index(strict.verdict) >= _WORST_FIRST.index(judgement.verdict):
+        return judgement
+    return Judgement(Verdict.WARN, f"{strict.reason}; accepted by waiver {'; '.join(waived)}")
+
+
+def _judged(check: Check[E], output: ProbeOutput, expected: E) -> Judgement:
     stderr = "\n".join(line for line in output.stderr.splitlines() if not line.startswith(MARK))
     if output.exit_code is None:
         return unknown("the probe to run", excerpt(stderr) if stderr.strip() else "no output")

@@ -12,7 +12,7 @@ from typing import Any
 
 from sovctl.support.atomic_files import write_atomic
 
-from ...catalog.check_limits import load_check_limits
+from ...catalog.check_limits import CheckLimit, load_check_limits
 from .. import definitions
 from ..model.check import Check, Severity
 from ..registry import CHECKS, TOPICS
@@ -40,6 +40,9 @@ _LIMITS_HEAD = """\
 Limits that are the same on every platform, from `engine/catalog/check_limits.yaml`. Rates of counters compare with the
 reading of an earlier run, which `.sovctl/counters/` keeps for the longest period of the check's limits. A reading of an
 earlier boot, or of the boot grace, is not compared: then the period begins with the boot.
+
+`verify.limits` of `site.yaml` changes a limit with the note "stricter: ..." in that direction. A looser value needs a
+waiver in `verify.waivers`. A finding that only a waiver accepts is WARN, and its reason names the waiver.
 """
 _SEVERITIES = {
     Severity.CRITICAL: "data can leave, be read or be falsified, or a GPU computes wrong results",
@@ -59,10 +62,15 @@ def page() -> str:
 def _limits() -> str:
     """Return the table of the limits that are the same on every platform."""
     rows = "".join(
-        f"| `{each.id}` | {each.value} {each.unit} | {each.means} | {each.kind}: {each.source} ({each.date}) |\n"
+        f"| `{each.id}` | {each.value} {each.unit} | {each.means}{_direction(each)} | "
+        f"{each.kind}: {each.source} ({each.date}) |\n"
         for each in load_check_limits().values()
     )
     return f"\n## Limits\n\n{_LIMITS_HEAD}\n| limit | value | finding | source |\n|---|---|---|---|\n{rows}"
+
+
+def _direction(each: CheckLimit) -> str:
+    return f"; stricter: {each.stricter}" if each.stricter else ""
 
 
 def _section(topic: str) -> str:

@@ -62,6 +62,7 @@ class Issuer:
                     evidence=[each.evidence for each in stored if node_of(each.evidence) == node],
                     now=now,
                     valid=timedelta(days=self.spec.lifecycle.certificate_days),
+                    waivers=self.spec.verify.waivers,
                 ),
                 key,
             )

@@ -51,7 +51,8 @@ def write(issuer: Issuer, node: str, run: str, stored: Sequence[StoredEvidence],
     if path.exists():
         document = json.loads(clean(json.dumps(certificate_store.read(path)["certificate"])))
         key = load_or_create(issuer.root / "keys" / "ledger.key")
-        files["certificate.json"] = json.dumps(signed_by(document | {"is_sanitized": True}, key), indent=1) + "\n"
+        copy = document | {"is_sanitized": True, "waivers": [each["limit"] for each in document["waivers"]]}
+        files["certificate.json"] = json.dumps(signed_by(copy, key), indent=1) + "\n"
     rows = [{"check": e.check_id, "target": e.target, "verdict": e.verdict.value, "reason": e.reason} for e in own]
     files["results.json"] = clean(json.dumps(rows, indent=1)) + "\n"
     hardware = [each for each in own if is_hardware(each.check_id) or each.check_id.startswith("node.")]
@@ -72,6 +73,10 @@ def _values(issuer: Issuer, stored: Sequence[StoredEvidence]) -> Iterator[tuple[
     for _, node in issuer.spec.nodes():  # no output of a node has the name of its group
         yield "node", node.name
         yield "address", str(node.address)
+    for waiver in issuer.spec.verify.waivers:
+        yield "person", waiver.requested_by
+        yield "person", waiver.approved_by
+        yield "reference", waiver.reference
     for inventory in issuer.inventories(stored).values():
         for part in inventory.parts:
             yield "serial", part.serial or ""

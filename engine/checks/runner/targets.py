@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from ..model.check import Check, Level
+from ...spec.verify import Verify
+from ..model.check import Check, Level, SiteLimit
 from ..model.check_context import CONTROLLER, CheckContext
 from ..model.target import CheckTarget
 from ..registry import CHECKS
@@ -14,16 +16,29 @@ from ..registry import CHECKS
 
 def targets_of(site: CheckContext) -> tuple[CheckTarget, ...]:
     """Return every target, node by node in the order of site.yaml, the controller last."""
+    limits = {check.id: _limits_of(check, site.context.spec.verify) for check in CHECKS}
     targets = [
-        CheckTarget(check, node.name, expectation)
+        CheckTarget(check, node.name, replace(expectation, limits=limits[check.id]))
         for _, node in site.context.spec.nodes()
         for check in CHECKS
         for expectation in check.expect(site, node)
     ]
     targets += [
-        CheckTarget(check, CONTROLLER, expectation) for check in CHECKS for expectation in check.expect_controller(site)
+        CheckTarget(check, CONTROLLER, replace(expectation, limits=limits[check.id]))
+        for check in CHECKS
+        for expectation in check.expect_controller(site)
     ]
     return tuple(targets)
+
+
+def _limits_of(check: Check[Any], verify: Verify) -> tuple[SiteLimit, ...]:
+    """Return the site's values of limits of a check, or of all checks of its topic."""
+    waivers = {each.limit: str(each) for each in verify.waivers}
+    return tuple(
+        SiteLimit(name, value, waivers.get(name, ""))
+        for name, value in verify.limits.items()
+        if name.rpartition(".")[0] in (check.id, check.id.partition(".")[0])
+    )
 
 
 def populations(targets: Iterable[CheckTarget]) -> dict[str, list[str]]:

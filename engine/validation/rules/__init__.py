@@ -28,6 +28,7 @@ from . import (
     serving,
     site,
     vault,
+    verify,
 )
 from .rule import Rule, SiteUnderValidation
 
@@ -71,6 +72,9 @@ RULES: tuple[Rule, ...] = (
     Rule("names of flows are unique; flows have private addresses, ports, and known node groups",
          ("perimeter", "node_groups"), perimeter.check_flows),
     Rule("no exception has expired", ("perimeter",), site.check_expiry),
+    Rule("limits of checks are known, and a looser value has a waiver", ("verify",), verify.check_limits),
+    Rule("a waiver is of a looser value, approved by a second person, and ends within 365 days", ("verify",),
+         verify.check_waivers),
     Rule("with clouds, the gateway has a machine without GPUs", ("gateway", "node_groups"), site.check_gateway_apart),
     Rule("a secret is a file or an environment variable, and no two clients share one", ("gateway",),
          site.check_secrets),

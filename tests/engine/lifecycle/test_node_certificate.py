@@ -16,6 +16,7 @@ from sovctl.compliance.signing import SigningKey
 from sovctl.engine.facts.inventory import Inventory, Part
 from sovctl.engine.lifecycle import certificate_store
 from sovctl.engine.lifecycle.node_certificate import certificate, changed_parts, problems, signed_by
+from sovctl.engine.spec.verify import LimitWaiver
 from sovctl.support.errors import InputError
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
@@ -118,3 +119,18 @@ def test_without_the_site_key_no_node_is_certified(tmp_path: Path) -> None:
     assert certificate_store.uncertified(tmp_path, ["n1"], tmp_path / "absent.key", now=NOW) == {
         "n1": ["no certificate"]
     }
+
+
+def test_a_certificate_names_the_waivers_of_the_site_and_ends_with_the_first() -> None:
+    waiver = LimitWaiver(
+        limit="disk.wear.nearly", reason="old disks until spring", requested_by="A. Example", approved_by="B. Example",
+        reference="CHG-2", expires="2026-12-01",
+    )  # fmt: skip
+    document = certificate(
+        site="bank", node="n1", platform="dgx-h100", level="verify", run="20261128T115900Z-0001", inventory=PARTS,
+        evidence=[made("gpu.ecc", "n1", "PASS")[0]], now=NOW, valid=timedelta(days=90), waivers=[waiver],
+    )  # fmt: skip
+    assert [each["reference"] for each in document["waivers"]] == ["CHG-2"]
+    of_waiver = json.loads(json.dumps(signed_by(document, KEY)))
+    assert problems(of_waiver, KEY.public, now=NOW + timedelta(days=3)) == []
+    assert problems(of_waiver, KEY.public, now=NOW + timedelta(days=4)) == ["expired on 2026-12-01T23:59:59Z"]

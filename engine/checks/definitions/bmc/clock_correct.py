@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from ....catalog.check_limits import limit
 from ....facts.management.ipmi_controller import parse_sel_time
 from ....facts.unreadable import Unreadable
 from ...model.check import Judgement, Method, Severity, warned, worst
@@ -13,7 +12,7 @@ from ...model.probe_sections import ProbeSections
 from ...probes.ipmi import LOG_TIME
 from ._controller import ControllerCheck, Expected
 
-_MOST_S = limit("bmc.clock-correct.most")
+_MOST_S = "bmc.clock-correct.most"
 
 
 class ControllerClock(ControllerCheck):
@@ -29,12 +28,13 @@ class ControllerClock(ControllerCheck):
 
     def judge_board(self, sections: ProbeSections, expected: Expected) -> Judgement:
         """Warn if the difference exceeds the limit."""
+        most_s = expected.limit_of(_MOST_S)
         *lines, last = sections.text("times").strip().splitlines() or [""]
         seconds, _, end = last.partition(" ")
         if len(lines) != 1 or not seconds.isdecimal() or end != "end":
             raise Unreadable("two times", sections.text("times"), where="ipmitool sel time get")
         difference = abs((parse_sel_time(lines[0]) - datetime.fromtimestamp(int(seconds), UTC)).total_seconds())
         findings = []
-        if difference > _MOST_S:
-            findings.append(warned(f"a difference of at most {_MOST_S} s", f"{difference:.0f} s"))
+        if difference > most_s:
+            findings.append(warned(f"a difference of at most {most_s} s", f"{difference:.0f} s"))
         return worst(findings, otherwise=f"expected the time of the node, got a difference of {difference:.0f} s")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ....catalog.check_limits import limit
 from ....facts.management.ipmi_controller import parse_sel_info
 from ...model.check import Judgement, Method, Severity, failed, unknown, warned, worst
 from ...model.probe_sections import ProbeSections
 from ...probes.ipmi import LOG_STATE
 from ._controller import ControllerCheck, Expected
 
-_MOST_PERCENT = limit("bmc.event-log-space.most")
+_MOST_PERCENT = "bmc.event-log-space.most"
 
 
 class EventLogSpace(ControllerCheck):
@@ -27,10 +26,11 @@ class EventLogSpace(ControllerCheck):
 
     def judge_board(self, sections: ProbeSections, expected: Expected) -> Judgement:
         """Fail after an overflow, warn above the limit. Some controllers do not state the used part."""
+        most_percent = expected.limit_of(_MOST_PERCENT)
         state = parse_sel_info(sections.text("log_state"))
         findings = [failed("no lost event", "an overflow of the log")] if state.is_overflowed else []
         if state.used_percent is None:
             findings.append(unknown("the used part of the event log", "none"))
-        elif state.used_percent > _MOST_PERCENT:
-            findings.append(warned(f"at most {_MOST_PERCENT} % of the event log in use", f"{state.used_percent} %"))
+        elif state.used_percent > most_percent:
+            findings.append(warned(f"at most {most_percent} % of the event log in use", f"{state.used_percent} %"))
         return worst(findings, otherwise=f"expected space in the event log, got {state.used_percent} % in use")

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ....catalog.check_limits import limit
 from ....facts.counters import CounterReading
 from ....facts.hardware.gpu import GpuReport, parse_nvidia_smi_xml
 from ....spec import Node
@@ -23,7 +22,7 @@ from ...probes.gpu_report import count_findings
 from ._bus_check import BusCheck, Expected
 
 WINDOW_S = 20
-_MOST_PER_MINUTE = limit("bus.replay-rate.most-a-minute")
+_MOST_PER_MINUTE = "bus.replay-rate.most-a-minute"
 
 
 class ReplayRate(BusCheck, CounterCheck[Expected]):
@@ -53,6 +52,7 @@ class ReplayRate(BusCheck, CounterCheck[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail above the limit of the rate; warn about any growth between the two reports."""
+        most_per_minute = expected.limit(_MOST_PER_MINUTE)
         sections = parse_sections(output)
         before = parse_nvidia_smi_xml(sections.text("before"))
         after = parse_nvidia_smi_xml(sections.text("after"))
@@ -65,9 +65,9 @@ class ReplayRate(BusCheck, CounterCheck[Expected]):
                 findings.append(unknown(f"the replay counter of {name}", "GPU is lost" if gpu.is_lost else "none"))
             elif count < earlier:
                 findings.append(unknown(f"a replay counter of {name} that grows", f"{earlier}, then {count}"))
-            elif (count - earlier) * 60 > _MOST_PER_MINUTE * WINDOW_S:
+            elif (count - earlier) * 60 > most_per_minute * WINDOW_S:
                 rate = (count - earlier) * 60 // WINDOW_S
-                findings.append(failed(f"at most {_MOST_PER_MINUTE} replays a minute on {name}", str(rate)))
+                findings.append(failed(f"at most {most_per_minute} replays a minute on {name}", str(rate)))
             elif count > earlier:
                 findings.append(warned(f"no replays on {name} in {WINDOW_S} s", str(count - earlier)))
             if str(gpu.pci_bus_id) in now.values:
@@ -81,7 +81,8 @@ def _reading(sections: ProbeSections, report: GpuReport) -> CounterReading:
 
 
 def _since_an_earlier_run(name: str, address: str, now: CounterReading, expected: Expected) -> Iterator[Judgement]:
+    most_per_minute = expected.limit(_MOST_PER_MINUTE)
     growth = growth_of(address, now, expected)
-    if not growth.is_since_boot and growth.per(MINUTE_S) > _MOST_PER_MINUTE:
+    if not growth.is_since_boot and growth.per(MINUTE_S) > most_per_minute:
         rate = f"{growth.per(MINUTE_S):.0f}"
-        yield failed(f"at most {_MOST_PER_MINUTE} replays a minute on {name} since {growth.since}", rate)
+        yield failed(f"at most {most_per_minute} replays a minute on {name} since {growth.since}", rate)

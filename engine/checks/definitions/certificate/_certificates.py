@@ -9,12 +9,11 @@ from datetime import UTC, date, datetime
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
-from ....catalog.check_limits import limit
 from ....certificate_authority import RENEW_BEFORE
 from ....facts.unreadable import Unreadable
 from ...model.check import Expectation, Judgement, failed, warned
 
-_MIN_DAYS = limit("certificate.min-days")
+_MIN_DAYS = "certificate.min-days"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,15 +42,19 @@ def parse_certificate(text: str, where: str) -> x509.Certificate:
         raise Unreadable("a certificate in PEM", text, where=where) from None
 
 
-def lifetime_findings(certificate: x509.Certificate, authority: x509.Certificate, today: date) -> Iterator[Judgement]:
+def lifetime_findings(
+    certificate: x509.Certificate, authority: x509.Certificate, expected: Expected
+) -> Iterator[Judgement]:
     """Yield findings about the time until the expiry, and about the signature of the authority."""
+    min_days = expected.limit(_MIN_DAYS)
     last, first = certificate.not_valid_after_utc, certificate.not_valid_before_utc
+    today = expected.today
     now = datetime(today.year, today.month, today.day, 23, 59, 59, tzinfo=UTC)
     left = (last - now).days
     if first > now:
         yield failed("a certificate that is valid today", f"one from {first.date()}")
-    if left < _MIN_DAYS:
-        yield failed(f"a certificate for {_MIN_DAYS} days at least", f"one until {last.date()}")
+    if left < min_days:
+        yield failed(f"a certificate for {min_days} days at least", f"one until {last.date()}")
     elif left < RENEW_BEFORE.days:
         yield warned(f"a certificate for {RENEW_BEFORE.days} days at least", f"one until {last.date()}")
     if last > authority.not_valid_after_utc:

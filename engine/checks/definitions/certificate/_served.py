@@ -30,7 +30,7 @@ class ServedCertificateCheck(Check[Expected]):
         served = parse_certificate(sections.text("served"), "TLS server")
         file = parse_certificate(sections.text("certificate"), "node.pem")
         authority = parse_certificate(sections.text("authority"), "ca.pem")
-        findings = list(lifetime_findings(served, authority, expected.today))
+        findings = list(lifetime_findings(served, authority, expected))
         if served.serial_number != file.serial_number:
             findings.append(failed("the certificate of node.pem", "another one; the server has not read the file"))
         last = served.not_valid_after_utc.date()

@@ -35,5 +35,5 @@ class NodeLasts(Check[Expected]):
         certificate = parse_certificate(sections.text("certificate"), "node.pem")
         authority = parse_certificate(sections.text("authority"), "ca.pem")
         last = certificate.not_valid_after_utc.date()
-        findings = lifetime_findings(certificate, authority, expected.today)
+        findings = lifetime_findings(certificate, authority, expected)
         return worst(findings, otherwise=f"expected a valid certificate, got one until {last}")

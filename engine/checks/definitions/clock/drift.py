@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....catalog.check_limits import limit
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, warned, worst
@@ -17,8 +16,8 @@ _LEAP = frozenset({"Normal", "Insert second", "Delete second", "Not synchronised
 """States of the leap second in chronyc(1)."""
 _FIELDS = 14  # of `chronyc -c tracking`
 _FREQUENCY = 7  # its eighth field, ppm; the sign is omitted in the judgement (chronyc(1))
-_TOLERANCE_PPM = limit("clock.drift.tolerance")
-_LIMIT_PPM = limit("clock.drift.most")
+_TOLERANCE_PPM = "clock.drift.tolerance"
+_LIMIT_PPM = "clock.drift.most"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +42,8 @@ class ClockDrift(Check[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail from 500 ppm, which is the limit of NTP; warn above 100 ppm."""
+        tolerance_ppm = expected.limit(_TOLERANCE_PPM)
+        limit_ppm = expected.limit(_LIMIT_PPM)
         text = parse_sections(output).text("tracking")
         fields = text.strip().split(",")
         try:
@@ -51,8 +52,8 @@ class ClockDrift(Check[Expected]):
             raise Unreadable("the frequency in the eighth field", text, where="chronyc -c tracking") from None
         if len(fields) != _FIELDS or ppm != ppm or fields[-1] not in _LEAP:
             raise Unreadable(f"{_FIELDS} fields", text, where="chronyc -c tracking")
-        if ppm >= _LIMIT_PPM:
-            return failed(f"a correction under {_LIMIT_PPM} ppm", f"{ppm:.1f} ppm")
-        if ppm > _TOLERANCE_PPM:
-            return warned(f"a correction of at most {_TOLERANCE_PPM} ppm", f"{ppm:.1f} ppm")
-        return worst((), otherwise=f"expected at most {_TOLERANCE_PPM} ppm, got {ppm:.1f} ppm")
+        if ppm >= limit_ppm:
+            return failed(f"a correction under {limit_ppm} ppm", f"{ppm:.1f} ppm")
+        if ppm > tolerance_ppm:
+            return warned(f"a correction of at most {tolerance_ppm} ppm", f"{ppm:.1f} ppm")
+        return worst((), otherwise=f"expected at most {tolerance_ppm} ppm, got {ppm:.1f} ppm")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....catalog.check_limits import limit
 from ....facts.chrony import Source, parse_sources, parse_tracking
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, worst
@@ -13,7 +12,7 @@ from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 
-_MAX_STRATUM = limit("clock.synchronized.most-stratum")
+_MAX_STRATUM = "clock.synchronized.most-stratum"
 _SYNCHRONIZATION_S = 15  # iburst gives four measurements within 6 s (chrony.conf(5)); twice that, and a margin
 
 
@@ -52,9 +51,10 @@ class ClockSynchronized(Check[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if a configured source is selected and reachable, and the maximum clock error is within the limit."""
+        max_stratum = expected.limit(_MAX_STRATUM)
         sections = parse_sections(output)
         tracking, sources = parse_tracking(sections.text("tracking")), parse_sources(sections.text("sources"))
-        if tracking.leap != "Normal" or tracking.stratum > _MAX_STRATUM or tracking.stratum == 0:
+        if tracking.leap != "Normal" or tracking.stratum > max_stratum or tracking.stratum == 0:
             return failed("a synchronized clock", f"{tracking.leap}, stratum {tracking.stratum}")
         error_ms = tracking.error_bound_s * 1000
         findings = list(_source_findings(sources, expected.servers))

@@ -48,9 +48,9 @@ class SmartCheck(OwnKernelCheck[Expected]):
         physical = [each for each in disks.values() if each.is_supported]
         if not physical:
             return not_applicable("disks with SMART", f"{len(disks)} virtual disks")
-        findings = [finding for each in physical for finding in self.findings(each)]
+        findings = [finding for each in physical for finding in self.findings(each, expected)]
         return worst(findings, otherwise=f"expected {self.title}, got {len(physical)} disks")
 
     @abstractmethod
-    def findings(self, disk: DiskHealth) -> Iterator[Judgement]:
+    def findings(self, disk: DiskHealth, expected: Expected) -> Iterator[Judgement]:
         """Yield the findings of one disk with SMART."""

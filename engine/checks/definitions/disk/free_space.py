@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....catalog.check_limits import limit
 from ....facts.host.disks import parse_df
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
@@ -13,7 +12,7 @@ from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 
-_MIN_PERCENT = limit("disk.free-space.least")
+_MIN_PERCENT = "disk.free-space.least"
 _PATHS = ("/", "/boot", "/tmp", "/var", "/var/log", "/var/lib/sovctl", "/opt/sovctl", "/srv/sovctl")  # noqa: S108
 
 
@@ -45,17 +44,12 @@ class FreeSpace(Check[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail below 5 % of bytes or inodes."""
+        min_percent = expected.limit(_MIN_PERCENT)
         found = parse_df(parse_sections(output).text("space"))
         findings = [] if "/" in found else [unknown("the root file system", ", ".join(found))]
         for path, (size, free, inodes, free_inodes) in found.items():
-            if size == 0 or free * 100 < size * _MIN_PERCENT:
-                findings.append(
-                    failed(f"at least {_MIN_PERCENT} % free in {path}", f"{free >> 20} of {size >> 20} MiB")
-                )
-            if inodes and free_inodes is not None and free_inodes * 100 < inodes * _MIN_PERCENT:
-                findings.append(
-                    failed(f"at least {_MIN_PERCENT} % free inodes in {path}", f"{free_inodes} of {inodes}")
-                )
-        return worst(
-            findings, otherwise=f"expected at least {_MIN_PERCENT} % free, got it in {len(found)} file systems"
-        )
+            if size == 0 or free * 100 < size * min_percent:
+                findings.append(failed(f"at least {min_percent} % free in {path}", f"{free >> 20} of {size >> 20} MiB"))
+            if inodes and free_inodes is not None and free_inodes * 100 < inodes * min_percent:
+                findings.append(failed(f"at least {min_percent} % free inodes in {path}", f"{free_inodes} of {inodes}"))
+        return worst(findings, otherwise=f"expected at least {min_percent} % free, got it in {len(found)} file systems")

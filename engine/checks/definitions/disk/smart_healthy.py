@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ....facts.host.disks import DiskHealth
 from ...model.check import Judgement, Method, Severity, failed, unknown, warned
-from ._smart import SmartCheck
+from ._smart import Expected, SmartCheck
 
 
 class SmartHealthy(SmartCheck):
@@ -16,7 +16,7 @@ class SmartHealthy(SmartCheck):
     severity = Severity.HIGH
     remedy = "replace the disk; install smartmontools if the command is missing"
 
-    def findings(self, disk: DiskHealth) -> Iterator[Judgement]:
+    def findings(self, disk: DiskHealth, expected: Expected) -> Iterator[Judgement]:
         """Fail for a failed assessment, a critical warning or too few spare blocks; warn about media errors."""
         if disk.passed is None:
             yield unknown(f"the assessment of {disk.device}", "none")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....catalog.check_limits import limit
 from ....facts.host.disks import DiskHealth
 from ...model.check import Judgement, Method, Severity, failed, unknown, warned
-from ._smart import SmartCheck
+from ._smart import Expected, SmartCheck
 
-_USED_UP = limit("disk.wear.used-up")
-_NEARLY = limit("disk.wear.nearly")
+_USED_UP = "disk.wear.used-up"
+_NEARLY = "disk.wear.nearly"
 
 
 class DiskWear(SmartCheck):
@@ -20,12 +19,14 @@ class DiskWear(SmartCheck):
     severity = Severity.MEDIUM
     remedy = "plan the replacement of the disk before it becomes read-only"
 
-    def findings(self, disk: DiskHealth) -> Iterator[Judgement]:
+    def findings(self, disk: DiskHealth, expected: Expected) -> Iterator[Judgement]:
         """Fail at 100 % of the endurance, warn at 80 %. An ATA disk need not report it."""
+        used_up = expected.limit(_USED_UP)
+        nearly = expected.limit(_NEARLY)
         if disk.used_percent is None:
             if disk.protocol == "NVMe":
                 yield unknown(f"the used endurance of {disk.device}", "none")
-        elif disk.used_percent >= _USED_UP:
-            yield failed(f"under {_USED_UP} % of the endurance of {disk.device}", f"{disk.used_percent} %")
-        elif disk.used_percent >= _NEARLY:
-            yield warned(f"under {_NEARLY} % of the endurance of {disk.device}", f"{disk.used_percent} %")
+        elif disk.used_percent >= used_up:
+            yield failed(f"under {used_up} % of the endurance of {disk.device}", f"{disk.used_percent} %")
+        elif disk.used_percent >= nearly:
+            yield warned(f"under {nearly} % of the endurance of {disk.device}", f"{disk.used_percent} %")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ....catalog.check_limits import limit
 from ....facts.hardware.gpu import Gpu
 from ...model.check import Judgement, Method, Severity, failed, unknown, warned, worst
 from ...model.probe import ProbeOutput
 from ...probes.gpu_report import count_findings, gpu_report
 from ._gpu_check import Expected, GpuCheck
 
-_LOW_MARGIN_C = limit("gpu.temperature.low-margin")
+_LOW_MARGIN_C = "gpu.temperature.low-margin"
 
 
 class GpuTemperature(GpuCheck):
@@ -21,6 +20,7 @@ class GpuTemperature(GpuCheck):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail at the slowdown temperature or above; warn within 5 degrees Celsius below it."""
+        low_margin_c = expected.limit(_LOW_MARGIN_C)
         report = gpu_report(output)
         findings = list(count_findings(report, expected.gpu_count))
         margins = [_margin_c(gpu) for gpu in report.gpus]
@@ -30,10 +30,10 @@ class GpuTemperature(GpuCheck):
                 findings.append(unknown(f"the temperature of GPU {gpu.index}", got))
             elif margin <= 0:
                 findings.append(failed(f"GPU {gpu.index} below its slowdown temperature", f"{margin} degrees left"))
-            elif margin < _LOW_MARGIN_C:
-                findings.append(warned(f"{_LOW_MARGIN_C} degrees left on GPU {gpu.index}", str(margin)))
+            elif margin < low_margin_c:
+                findings.append(warned(f"{low_margin_c} degrees left on GPU {gpu.index}", str(margin)))
         smallest = min((margin for margin in margins if margin is not None), default=0)
-        return worst(findings, otherwise=f"expected {_LOW_MARGIN_C} degrees below slowdown, got {smallest} or more")
+        return worst(findings, otherwise=f"expected {low_margin_c} degrees below slowdown, got {smallest} or more")
 
 
 def _margin_c(gpu: Gpu) -> int | None:

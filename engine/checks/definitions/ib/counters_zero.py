@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ....catalog.check_limits import limit
 from ....facts.counters import CounterReading
 from ....facts.hardware.infiniband import Adapter, Port
 from ....spec import Node
@@ -26,9 +25,9 @@ from ._ports import ComputePortCheck
 
 _NONE_ALLOWED = ("local_link_integrity_errors", "excessive_buffer_overrun_errors")
 _RATES = ("symbol_error", "link_downed", "link_error_recovery")
-_SYMBOL_ERRORS = limit("ib.counters-zero.symbol-errors-an-hour")
-_LINK_DOWNS = limit("ib.counters-zero.link-downs-a-day")
-_RECOVERIES = limit("ib.counters-zero.recoveries-a-minute")
+_SYMBOL_ERRORS = "ib.counters-zero.symbol-errors-an-hour"
+_LINK_DOWNS = "ib.counters-zero.link-downs-a-day"
+_RECOVERIES = "ib.counters-zero.recoveries-a-minute"
 
 
 class CountersZero(ComputePortCheck, CounterCheck[Expected]):
@@ -87,14 +86,17 @@ def _findings(name: str, port: Port, now: CounterReading, expected: Expected) ->
 
 
 def _rate_findings(counter: str, name: str, now: CounterReading, expected: Expected) -> Iterator[Judgement]:
+    symbol_errors = expected.limit(_SYMBOL_ERRORS)
+    link_downs = expected.limit(_LINK_DOWNS)
+    recoveries = expected.limit(_RECOVERIES)
     growth = growth_of(f"{counter} of {name}", now, expected)
     got = f"{growth.count} in {growth.seconds / HOUR_S:.0f} h"
     if counter == "symbol_error":
-        if growth.per(HOUR_S) > _SYMBOL_ERRORS:
-            yield failed(f"{_SYMBOL_ERRORS} symbol errors an hour on {name} since {growth.since}", got)
-    elif not growth.is_since_boot and counter == "link_downed" and growth.per(DAY_S) >= _LINK_DOWNS:
-        yield failed(f"fewer than {_LINK_DOWNS} link failures a day on {name} since {growth.since}", got)
-    elif not growth.is_since_boot and counter == "link_error_recovery" and growth.per(MINUTE_S) > _RECOVERIES:
-        yield failed(f"at most {_RECOVERIES} recoveries a minute on {name} since {growth.since}", got)
+        if growth.per(HOUR_S) > symbol_errors:
+            yield failed(f"{symbol_errors} symbol errors an hour on {name} since {growth.since}", got)
+    elif not growth.is_since_boot and counter == "link_downed" and growth.per(DAY_S) >= link_downs:
+        yield failed(f"fewer than {link_downs} link failures a day on {name} since {growth.since}", got)
+    elif not growth.is_since_boot and counter == "link_error_recovery" and growth.per(MINUTE_S) > recoveries:
+        yield failed(f"at most {recoveries} recoveries a minute on {name} since {growth.since}", got)
     elif growth.count:
         yield warned(f"{counter} 0 on {name} since {growth.since}", str(growth.count))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ....catalog.check_limits import limit
 from ....facts.counters import CounterReading
 from ....facts.host.memory import parse_memory_errors
 from ...model.check import Judgement, Method, Severity, warned, worst
@@ -11,7 +10,7 @@ from ...model.probe import ProbeOutput
 from ...model.probe_sections import ProbeSections, parse_sections
 from ._memory_errors import Expected, MemoryErrorsCheck
 
-_MOST_A_DAY = limit("memory.correctable-rate.most-a-day")
+_MOST_A_DAY = "memory.correctable-rate.most-a-day"
 
 
 class CorrectableRate(MemoryErrorsCheck, CounterCheck[Expected]):
@@ -28,16 +27,17 @@ class CorrectableRate(MemoryErrorsCheck, CounterCheck[Expected]):
 
     def judge_counters(self, sections: ProbeSections, expected: Expected) -> Judgement:
         """Warn above the limit a day of one controller, since an earlier run, or averaged since the boot."""
+        most_a_day = expected.limit(_MOST_A_DAY)
         now = _reading(sections)
         findings = []
         for controller in now.values:
             growth = growth_of(controller, now, expected)
             # Within an hour of the boot, the rate of a few errors means nothing.
             rate = growth.per(DAY_S, shortest_s=HOUR_S if growth.is_since_boot else DAY_S)
-            if rate > _MOST_A_DAY:
-                wanted = f"at most {_MOST_A_DAY} corrected errors a day of {controller} since {growth.since}"
+            if rate > most_a_day:
+                wanted = f"at most {most_a_day} corrected errors a day of {controller} since {growth.since}"
                 findings.append(warned(wanted, f"{rate:.0f}"))
-        return worst(findings, otherwise=f"expected few corrected errors, got at most {_MOST_A_DAY} a day")
+        return worst(findings, otherwise=f"expected few corrected errors, got at most {most_a_day} a day")
 
 
 def _reading(sections: ProbeSections) -> CounterReading:

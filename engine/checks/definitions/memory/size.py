@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ....catalog.check_limits import limit
 from ....facts.management.dmidecode import memory_modules, parse_dmidecode
 from ....facts.unreadable import Unreadable
 from ....spec import Node
@@ -19,7 +18,7 @@ from ...model.figures import integer_of
 from ...model.probe_sections import ProbeSections
 from ...probes.own_board import SIMULATED, OwnBoardCheck
 
-_LEAST_PERCENT = limit("memory.size.least")
+_LEAST_PERCENT = "memory.size.least"
 _TOTAL = re.compile(r"^MemTotal: +(\d+) kB$", re.MULTILINE)
 
 
@@ -48,6 +47,7 @@ class MemorySize(OwnBoardCheck[Expected]):
 
     def judge_board(self, sections: ProbeSections, expected: Expected) -> Judgement:
         """Fail below the plan, and if the kernel has less than the modules; warn about unequal modules."""
+        least_percent = expected.limit_of(_LEAST_PERCENT)
         modules = memory_modules(parse_dmidecode(sections.text("sockets")))
         total = _TOTAL.search(sections.text("kernel"))
         if total is None:
@@ -61,8 +61,8 @@ class MemorySize(OwnBoardCheck[Expected]):
             findings.append(failed(f"{expected.memory_gib} GiB", found))
         # The kernel of a simulated node is that of the machine of the lab.
         kernel_gib = int(total[1]) >> 20
-        if sections.text("machine").strip() != SIMULATED and kernel_gib * 100 < gib * _LEAST_PERCENT:
-            findings.append(failed(f"{_LEAST_PERCENT} % of {gib} GiB in use by the kernel", f"{kernel_gib} GiB"))
+        if sections.text("machine").strip() != SIMULATED and kernel_gib * 100 < gib * least_percent:
+            findings.append(failed(f"{least_percent} % of {gib} GiB in use by the kernel", f"{kernel_gib} GiB"))
         if len({(each.size_bytes, each.speed_mt_s) for each in used}) > 1:
             findings.append(warned("modules of one size and speed", f"several among {len(used)}"))
         if not used:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ....catalog.check_limits import limit
 from ....facts.counters import CounterReading
 from ....facts.hardware.nvlink import parse_nvlink_errors
 from ....spec import Node
@@ -22,7 +21,7 @@ from ._links import Expected, NvlinkCheck
 
 _RECOVERIES = ("Recovery Errors", "Total link recovery events")
 """Counter of NVLink 4, and of NVLink 5 (captured on 8 x B300, driver 595)."""
-_MOST_A_DAY = limit("nvlink.no-flapping.recoveries-a-day")
+_MOST_A_DAY = "nvlink.no-flapping.recoveries-a-day"
 
 
 class NoFlapping(NvlinkCheck, CounterCheck[Expected]):
@@ -54,6 +53,7 @@ class NoFlapping(NvlinkCheck, CounterCheck[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail above the limit a day of one link, warn about any recovery; UNKNOWN if a link reports none."""
+        most_a_day = expected.limit(_MOST_A_DAY)
         now = self.reading(output, expected)
         if expected.gpu_count is None or expected.links_per_gpu is None:
             return unknown("the platform's NVLinks", "none in the catalogue")
@@ -61,8 +61,8 @@ class NoFlapping(NvlinkCheck, CounterCheck[Expected]):
         findings = [] if len(now.values) == links else [unknown(f"recoveries of {links} links", str(len(now.values)))]
         for name in now.values:
             growth = growth_of(name, now, expected)
-            if growth.per(DAY_S) > _MOST_A_DAY:
-                wanted = f"at most {_MOST_A_DAY} recoveries a day of {name} since {growth.since}"
+            if growth.per(DAY_S) > most_a_day:
+                wanted = f"at most {most_a_day} recoveries a day of {name} since {growth.since}"
                 findings.append(failed(wanted, f"{growth.per(DAY_S):.0f}"))
             elif growth.count:
                 findings.append(warned(f"no recovery of {name} since {growth.since}", str(growth.count)))

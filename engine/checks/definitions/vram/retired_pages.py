@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....catalog.check_limits import limit
 from ....facts.hardware.gpu import Gpu
 from ...model.check import Judgement, Method, Severity, failed, unknown, warned
 from ...probes.gpu_settings import Expected, SettingsCheck, not_measured
 
-_MOST_PAGES = limit("vram.retired-pages.most")
-_MANY_DOUBLE_BIT = limit("vram.retired-pages.many-double-bit")
+_MOST_PAGES = "vram.retired-pages.most"
+_MANY_DOUBLE_BIT = "vram.retired-pages.many-double-bit"
 
 
 class RetiredPages(SettingsCheck):
@@ -22,6 +21,8 @@ class RetiredPages(SettingsCheck):
 
     def findings(self, gpu: Gpu, name: str, expected: Expected) -> Iterator[Judgement]:
         """Fail at the limits of DCGM; N/A words pass only together with row remapping."""
+        most_pages = expected.limit(_MOST_PAGES)
+        many_double_bit = expected.limit(_MANY_DOUBLE_BIT)
         retired = gpu.settings.retired
         words = (retired.single_bit, retired.double_bit, retired.pending)
         if words == ("N/A",) * 3:
@@ -34,12 +35,10 @@ class RetiredPages(SettingsCheck):
             yield unknown(f"the number of retired pages of {name}", f"{retired.single_bit}, {retired.double_bit}")
         else:
             total = int(retired.single_bit) + int(retired.double_bit)
-            if total >= _MOST_PAGES:
-                yield failed(f"fewer than {_MOST_PAGES} retired pages on {name}", str(total))
-            elif int(retired.double_bit) >= _MANY_DOUBLE_BIT:
-                yield warned(
-                    f"fewer than {_MANY_DOUBLE_BIT} pages with double-bit errors on {name}", retired.double_bit
-                )
+            if total >= most_pages:
+                yield failed(f"fewer than {most_pages} retired pages on {name}", str(total))
+            elif int(retired.double_bit) >= many_double_bit:
+                yield warned(f"fewer than {many_double_bit} pages with double-bit errors on {name}", retired.double_bit)
             if retired.pending == "Yes":
                 yield failed(f"no pending page retirement on {name}", "pending; reset the GPU")
 
