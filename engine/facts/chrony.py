@@ -85,4 +85,7 @@ def parse_sources(text: str) -> tuple[Source, ...]:
 
 
 def _rows(text: str) -> list[list[str]]:
-    return [row for row in csv.reader(text.splitlines()) if row]
+    try:
+        return [row for row in csv.reader(text.splitlines()) if row]
+    except csv.Error:
+        raise Unreadable("lines of fields", text, where="chronyc -c") from None

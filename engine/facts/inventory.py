@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from sovctl.support.canonical_json import digest
 
 from .hardware.gpu import GpuReport
-from .unreadable import Unreadable
+from .unreadable import MALFORMED, Unreadable
 
 UNSET = ("", "None", "Not Specified", "To Be Filled By O.E.M.", "Default string")
 """Texts of vendors for a value that they did not set (dmidecode's FAQ and captures)."""
@@ -73,7 +73,7 @@ class Inventory:
         """
         try:
             parts = tuple(Part(**row) for row in json.loads(text))
-        except (ValueError, TypeError):
+        except MALFORMED:
             raise Unreadable("an inventory", text, where="inventory") from None
         if not parts:
             raise Unreadable("an inventory with parts", "none", where="inventory", is_description=True)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .unreadable import Unreadable
+from .unreadable import MALFORMED, Unreadable
 
 _TOOL = "nft -j list ruleset"
 # Statements without condition: a rule with only these and a verdict matches every packet.
@@ -73,7 +73,7 @@ def parse_ruleset(text: str) -> Ruleset:
     try:
         entries = json.loads(text)["nftables"]
         keys = {key for entry in entries for key in entry}
-    except (ValueError, KeyError, TypeError):
+    except MALFORMED:
         raise Unreadable('JSON with "nftables"', text, where=_TOOL) from None
     if "metainfo" not in keys:
         raise Unreadable("metainfo", "none", where=_TOOL, is_description=True)
@@ -83,7 +83,7 @@ def parse_ruleset(text: str) -> Ruleset:
             chains=tuple(_chain(each) for each in _all(entries, "chain")),
             rules=tuple(_rule(each) for each in _all(entries, "rule")),
         )
-    except (KeyError, TypeError, AttributeError):
+    except MALFORMED:
         raise Unreadable("tables, chains and rules with their names", text, where=_TOOL) from None
 
 

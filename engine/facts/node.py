@@ -13,6 +13,7 @@ from typing import Any
 from sovctl.support.errors import SovctlError
 
 from .capture_form import check_form
+from .numbers import integer
 from .operating_system import (
     DGX_RELEASE,
     OS_RELEASE,
@@ -264,7 +265,7 @@ def _text_of(commands: Mapping[str, Any], name: str) -> str:
 
 def _processes(capture: Mapping[str, Any]) -> dict[int, Process]:
     return {
-        int(pid): Process(_printable(each["exe"]), tuple(map(_printable, each["deleted"])))
+        integer(pid): Process(_printable(each["exe"]), tuple(map(_printable, each["deleted"])))
         for pid, each in capture.get("processes", {}).items()
     }
 
@@ -285,4 +286,4 @@ def _units(text: str, processes: Mapping[int, Process]) -> dict[str, Unit]:
 def _seconds(properties: Mapping[str, str]) -> int:
     """Return the time of the last start of a unit from `@1763700000`; 0 without one."""
     started = properties.get("ActiveEnterTimestamp", "").removeprefix("@")
-    return int(started) if started.isdecimal() else 0
+    return integer(started) if started.isdecimal() else 0

@@ -6,8 +6,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+
+from .unreadable import Unreadable
 
 DIGITS = 20  # 2^64 has 20
+_LONGEST = 40
 _WHOLE = re.compile(rf"-?[0-9]{{1,{DIGITS}}}")
 _DECIMAL = re.compile(rf"-?[0-9]{{1,{DIGITS}}}(?:\.[0-9]{{1,{DIGITS}}})?(?![0-9.])")
 
@@ -15,6 +19,18 @@ _DECIMAL = re.compile(rf"-?[0-9]{{1,{DIGITS}}}(?:\.[0-9]{{1,{DIGITS}}})?(?![0-9.
 def whole_number(text: str | None) -> int | None:
     """Return the integer that the whole text is; None for another text, or more than 20 digits."""
     return int(text) if text is not None and _WHOLE.fullmatch(text) else None
+
+
+def integer(text: str, base: int = 10) -> int:
+    """Return the integer that the whole text is.
+
+    Raises:
+        Unreadable: the text is not an integer of this base, or has more than 40 characters.
+    """
+    with suppress(ValueError):
+        if len(text) <= _LONGEST:
+            return int(text, base)
+    raise Unreadable(f"an integer of at most {_LONGEST} characters", text, where="number")
 
 
 def leading_number(text: str | None) -> float | None:

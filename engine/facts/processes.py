@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sovctl.support.package_files import package_folder, package_text
 
-from .unreadable import Unreadable
+from .unreadable import MALFORMED, Unreadable
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def parse_processes(text: str) -> dict[str, UnitProcess | None]:
                 if int(row["pid"])
                 else None
             )
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except MALFORMED:
             raise Unreadable("one JSON object for each unit", line, where="process probe") from None
         if unit in found:
             raise Unreadable("every unit once", line, where="process probe")

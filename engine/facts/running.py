@@ -14,6 +14,7 @@ from sovctl.support.errors import SovctlError
 from .hardware import firmware
 from .hardware.firmware import WrittenFirmware
 from .node import NodeFacts
+from .numbers import integer
 from .unreadable import Unreadable
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
@@ -84,7 +85,7 @@ def _running(facts: NodeFacts) -> Running:
         raise Unreadable("UserspaceTimestamp=@seconds", answer, where="systemctl show")
     return Running(
         boot_id=boot_id,
-        started_s=int(started[1]),
+        started_s=integer(started[1]),
         # The exit code is 1 for every state except `running`, also for `degraded` (systemctl(1)).
         has_started=facts.answer("system", may_fail=True).strip() not in ("initializing", "starting"),
         kernel=facts.answer("kernel").strip(),
@@ -142,4 +143,4 @@ def _flavour(release: str) -> str:
 
 def _release_key(release: str) -> list[tuple[int, str]]:
     """Return a sort key that compares digits as numbers: 6.8.0-9 precedes 6.8.0-45."""
-    return [(int(word), "") if word.isdigit() else (-1, word) for word in re.findall(r"\d+|[^\d.-]+", release)]
+    return [(integer(word), "") if word.isdigit() else (-1, word) for word in re.findall(r"\d+|[^\d.-]+", release)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from .unreadable import Unreadable
+from .unreadable import MALFORMED, Unreadable
 
 
 class Thing(NamedTuple):
@@ -33,7 +33,7 @@ def parse_survey(text: str) -> list[Thing]:
     try:
         rows = json.loads(text)
         things = [Thing(*row) for row in rows]
-    except (ValueError, TypeError):
+    except MALFORMED:
         raise Unreadable("a JSON list of kind, name and detail", text, where="survey") from None
     if not isinstance(rows, list) or not all(isinstance(each, str) for thing in things for each in thing):
         raise Unreadable("a JSON list of kind, name and detail", text, where="survey")

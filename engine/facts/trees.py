@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from .unreadable import Unreadable
+from .unreadable import MALFORMED, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def parse_trees(text: str) -> dict[str, TreeState]:
     """
     try:
         return {path: _state(**value) for path, value in json.loads(text).items()}
-    except (ValueError, TypeError, AttributeError, KeyError):
+    except MALFORMED:
         raise Unreadable("a JSON document with folders", text, where="trees_probe.py") from None
 
 

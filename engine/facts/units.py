@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from .numbers import integer
 from .unreadable import Unreadable
 
 
@@ -51,7 +52,7 @@ def parse_units(text: str) -> tuple[UnitState, ...]:
                 load=properties.get("LoadState"),
                 active=properties.get("ActiveState"),
                 sub=properties.get("SubState"),
-                main_pid=int(pid) if pid.isdecimal() else None,
+                main_pid=integer(pid) if pid.isdecimal() else None,
                 properties=properties,
             )
         )

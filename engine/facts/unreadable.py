@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from sovctl.support.errors import SovctlError
 
+MALFORMED = (ValueError, KeyError, IndexError, TypeError, AttributeError, OverflowError, RecursionError)
+"""Exceptions of the reading of a JSON document of another form: other types, infinite numbers, too many levels."""
+
 
 class Unreadable(SovctlError):
     """Output of a tool in an unknown format.

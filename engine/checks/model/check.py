@@ -94,7 +94,7 @@ class Expectation:
     subject: str = ""
     limits: tuple[SiteLimit, ...] = ()
 
-    def limit(self, name: str) -> int:
+    def limit_of(self, name: str) -> int:
         """Return the site's value of a limit of the catalogue, or the catalogue's."""
         found = [each.value for each in self.limits if each.id == name]
         return found[0] if found else limit(name)

@@ -6,7 +6,7 @@ import json
 import shlex
 from dataclasses import dataclass
 
-from ...facts.unreadable import Unreadable
+from ...facts.unreadable import MALFORMED, Unreadable
 from ..model.check import Check, Expectation, Judgement, failed, unknown, worst
 from ..model.probe import Probe, ProbeOutput
 from ..model.probe_sections import parse_sections
@@ -51,7 +51,7 @@ class LedgerCheck(Check[Expected]):
             result = json.loads(section.text)["ledger"]
             entries, findings, origin = int(result["entries"]), list(result["findings"]), str(result["origin"])
             is_whole, signed = result["is_whole"], int(result["signed_size"])
-        except (ValueError, KeyError, TypeError):
+        except MALFORMED:
             raise Unreadable("the document of `sovctl audit verify --json`", section.text, where="sovctl") from None
         if findings or is_whole is not True:
             kinds = ", ".join(sorted({str(each.get("kind")) for each in findings})) or "damage"

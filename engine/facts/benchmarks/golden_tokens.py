@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from ..unreadable import Unreadable, excerpt
+from ..unreadable import MALFORMED, Unreadable, excerpt
 
 _WHERE = "golden tokens"
 
@@ -96,7 +96,7 @@ class GoldenRecord:
             if not completions:
                 raise Unreadable("completions in the record", "none", where=_WHERE, is_description=True)
             return cls(_text(value["pool"]), binding, completions, _text(value["time"]), _text(value["run"]))
-        except (KeyError, TypeError, AttributeError, ValueError):
+        except MALFORMED:
             raise Unreadable("a record of golden tokens", excerpt(str(value)), where=_WHERE) from None
 
 
@@ -124,7 +124,7 @@ def parse_served(text: str) -> Served:
         if head["path"] != "/version" or [row["prompt"] for row in answers] != list(range(len(answers))) or not answers:
             raise Unreadable("a version and every prompt once", text, where=_WHERE)
         return Served(_text(head["version"]), tuple(_completion(row) for row in answers))
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
+    except MALFORMED:
         raise Unreadable("one JSON object for version and each prompt", text, where=_WHERE) from None
 
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from ..unreadable import Unreadable
+from ..unreadable import MALFORMED, Unreadable
 
 _WHERE = "nccl_ranks"
 
@@ -58,7 +58,7 @@ def parse_rank_test(text: str) -> RankTest:
             devices=tuple(str(name) for name in head["devices"]),
             runs=tuple(_run(row) for row in rows),
         )
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except MALFORMED:
         raise Unreadable("one JSON object per run, after one about the ranks", text, where=_WHERE) from None
 
 
@@ -70,7 +70,7 @@ def parse_ended_ranks(text: str) -> int:
     """
     try:
         return _positive(json.loads(text)["ended"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except MALFORMED:
         raise Unreadable("the number of ranks that ended", text, where=_WHERE) from None
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..unreadable import Unreadable
+from ..unreadable import MALFORMED, Unreadable
 
 _WHERE = "perftest"
 _TITLE = re.compile(r"^\s*(RDMA_Write|RDMA_Read|Send|Atomic)\S*( \S+)*? (BW|Latency) Test\s*$")
@@ -28,6 +28,7 @@ _BANDWIDTH_HEADER = re.compile(r"^ *#bytes +#iterations +BW peak\[(\S+)\] +BW av
 _LATENCY_HEADER = re.compile(r"^ *#bytes +#iterations +t_min\[usec\] +t_max\[usec\] +t_typical\[usec\] +t_avg\[usec\]")
 _GBIT_PER_UNIT = {"Gb/sec": 1.0, "MB/sec": 8 * 2**20 / 1e9, "MiB/sec": 8 * 2**20 / 1e9}
 _NUMBER = r"\d{1,15}(?:\.\d{1,15})?"
+_LONGEST_LINE = 1000
 _ROW = re.compile(rf"^ *\d+(?:\s+{_NUMBER})+\s*$")
 _IGNORED = re.compile(r"^ ?(?:WARNING: |Conflicting CPU frequency values detected)|^ ?(?:local|remote) address: ")
 
@@ -88,6 +89,8 @@ def _from_text(text: str) -> Perftest:
     rows: list[Bandwidth | Latency] = []
     header: re.Match[str] | None = None
     for line in text.splitlines():
+        if len(line) > _LONGEST_LINE:  # the pattern of fields takes a time that grows with the square of the length
+            raise Unreadable("a line of perftest", line, where=_WHERE)
         if title := _TITLE.match(line):
             titles.append(title[1])
         elif match := _BANDWIDTH_HEADER.match(line) or _LATENCY_HEADER.match(line):
@@ -134,7 +137,7 @@ def _from_json(text: str) -> Perftest:
         fields = {str(name).replace("_", " "): str(value) for name, value in info.items()}
         verb, _, rest = str(info["test"]).replace("RDMA_", "RDMA ", 1).partition("_")
         return _test(verb.replace(" ", "_"), fields, (_json_row(result, is_latency="Latency" in rest),))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except MALFORMED:
         raise Unreadable("`test_info` and `results`", text, where=_WHERE) from None
 
 

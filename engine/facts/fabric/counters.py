@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _NODE = re.compile(r'^Errors for (?:0x[0-9a-f]+ )?"(?P<name>.*)"$')
@@ -99,16 +100,16 @@ def parse_ibqueryerrors(text: str) -> FabricErrors:
             found[-1] = replace(found[-1], partner=f"{match['name']} port {match['port']}" if match["port"] else None)
         elif (match := _PORT.match(line)) and device is not None:
             if match["port"] != "ALL":
-                counters = {name: int(value) for name, value in _COUNTER.findall(match["counters"])}
+                counters = {name: integer(value) for name, value in _COUNTER.findall(match["counters"])}
                 if match["counters"].count("[") != len(counters):
                     raise Unreadable("counters and values", line, where="ibqueryerrors")
-                found.append(PortErrors(device, match["guid"].zfill(16), int(match["port"]), counters))
+                found.append(PortErrors(device, match["guid"].zfill(16), integer(match["port"]), counters))
         elif match := _SUMMARY.match(line):
-            totals |= {"nodes": int(match["nodes"])}
+            totals |= {"nodes": integer(match["nodes"])}
         elif match := _PORTS.match(line):
-            totals |= {"ports": int(match["ports"]), "bad": int(match["bad"])}
+            totals |= {"ports": integer(match["ports"]), "bad": integer(match["bad"])}
         elif match := _FAILURES.match(line):
-            totals |= {"failures": int(match["failures"])}
+            totals |= {"failures": integer(match["failures"])}
         else:
             raise Unreadable("a line of ibqueryerrors", line, where="ibqueryerrors")
     if "nodes" not in totals or "ports" not in totals or len(hidden) != 2:
@@ -135,9 +136,9 @@ def parse_perfquery(text: str) -> tuple[PortCounters, ...]:
         if not line.strip():
             continue
         if match := _QUERIED.match(line):
-            ports.append((int(match["lid"]), int(match["port"]), {}))
+            ports.append((integer(match["lid"]), integer(match["port"]), {}))
         elif (match := _VALUE.match(line)) and ports:
-            ports[-1][2][match["name"]] = int(match["value"], 0)
+            ports[-1][2][match["name"]] = integer(match["value"], 0)
         else:
             raise Unreadable("a line of perfquery", line, where="perfquery")
     if not ports:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 from .links import WIDTHS, DeviceKind, Speed
 
@@ -100,18 +101,18 @@ def _port(match: re.Match[str], device: tuple[str, DeviceKind, str | None]) -> P
         device=name,
         kind=kind,
         guid=guid,
-        port=int(match["port"]),
+        port=integer(match["port"]),
         state=match["state"],
         physical_state=match["physical"],
         speed=speed,
         partner=match["other"] if is_linked else None,
-        partner_port=int(match["other_port"]) if is_linked else None,
+        partner_port=integer(match["other_port"]) if is_linked else None,
         hint=match["hint"].strip(),
     )
 
 
 def _speed(match: re.Match[str]) -> Speed:
-    lanes, name = int(match["lanes"]), SPEED_OF_GBPS.get(match["gbps"])
+    lanes, name = integer(match["lanes"]), SPEED_OF_GBPS.get(match["gbps"])
     if name is None or lanes not in WIDTHS:
         raise Unreadable("a known rate of InfiniBand", f"{lanes}X {match['gbps']} Gbps", where=_TOOL)
     return Speed(lanes, name)

@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 from .links import Device, DeviceKind, End, Link, Speed, speed_of
 
@@ -88,8 +89,8 @@ def parse_ibnetdiscover(text: str) -> Discovery:
             if not devices:
                 raise Unreadable("a device before its ports", line, where=_TOOL)
             if devices[-1].lid is None and match["lid"] is not None:
-                devices[-1] = _with_lid(devices[-1], int(match["lid"]))
-            ends = End(devices[-1].guid, int(match["port"])), End(match["guid"], int(match["other"]))
+                devices[-1] = _with_lid(devices[-1], integer(match["lid"]))
+            ends = End(devices[-1].guid, integer(match["port"])), End(match["guid"], integer(match["other"]))
             if ends in directed:
                 raise Unreadable("each link once at each end", line, where=_TOOL)
             directed[ends] = speed_of(match["speed"], where=_TOOL)
@@ -139,11 +140,11 @@ def discovery_of_ports(ports: tuple[ListedPort, ...]) -> Discovery:
 
 
 def _device(match: re.Match[str], device_id: str | None) -> Device:
-    lid = int(match["lid"]) if match["lid"] else None
+    lid = integer(match["lid"]) if match["lid"] else None
     kind = DeviceKind(match["kind"])
     if kind is DeviceKind.SWITCH and lid is None:
         raise Unreadable("the LID of a switch", match[0], where=_TOOL)
-    return Device(match["guid"], kind, int(match["ports"]), match["description"], device_id, lid)
+    return Device(match["guid"], kind, integer(match["ports"]), match["description"], device_id, lid)
 
 
 def _with_lid(device: Device, lid: int) -> Device:
@@ -185,10 +186,10 @@ def _listed(line: str) -> ListedPort:
     has_speed = not (is_alone and "?" in match["speed"])
     return ListedPort(
         kind=_KINDS[match["kind"]],
-        end=End(match["guid"], int(match["port"])),
-        lid=int(match["lid"]),
+        end=End(match["guid"], integer(match["port"])),
+        lid=integer(match["lid"]),
         description=match["alone"] if is_alone else match["description"],
         speed=speed_of(match["speed"], where=f"{_TOOL} -p") if has_speed else None,
-        other=None if is_alone else End(match["other_guid"], int(match["other_port"])),
+        other=None if is_alone else End(match["other_guid"], integer(match["other_port"])),
         other_description=match["other_description"],
     )

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _ADAPTER = re.compile(r"^CA '(?P<name>[\w.-]+)'$")
@@ -55,7 +56,7 @@ def parse_ibstat(text: str) -> tuple[StatedAdapter, ...]:
             fields = {}
             adapters.append((match["name"], fields, {}))
         elif (match := _PORT.match(line)) and adapters:
-            fields = adapters[-1][2].setdefault(int(match["number"]), {})
+            fields = adapters[-1][2].setdefault(integer(match["number"]), {})
         elif (match := _FIELD.match(line)) and fields is not None:
             fields[match["name"]] = match["value"].strip()
         else:
@@ -88,7 +89,7 @@ def _port(name: str, number: int, fields: Mapping[str, str]) -> StatedPort:
         rate_gbit_s=float(rate) if re.fullmatch(r"\d+(\.\d+)?", rate) else None,
         guid=_need(fields, "Port GUID", name).removeprefix("0x"),
         link_layer=_need(fields, "Link layer", name),
-        manager_lid=int(manager),
+        manager_lid=integer(manager),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 LANE_GBIT_S = {
@@ -109,6 +110,6 @@ def speed_of(text: str, *, where: str) -> Speed:
     """
     lanes, separator, name = text.lower().replace(" ", "").partition("x")
     name = name.upper()
-    if not separator or not lanes.isdecimal() or int(lanes) not in WIDTHS or name not in LANE_GBIT_S:
+    if not separator or not lanes.isdecimal() or integer(lanes) not in WIDTHS or name not in LANE_GBIT_S:
         raise Unreadable("width and speed such as 4xNDR", text, where=where)
-    return Speed(int(lanes), name)
+    return Speed(integer(lanes), name)

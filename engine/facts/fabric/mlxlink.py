@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..unreadable import Unreadable
+from ..numbers import integer
+from ..unreadable import MALFORMED, Unreadable
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _FIELD = re.compile(r"^(?P<name>\S.*?)\s*: (?P<value>.*)$")
@@ -81,7 +82,7 @@ def _from_json(text: str) -> dict[str, str]:
             for name, value in section.items()
             if isinstance(value, str | int | float)
         }
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except MALFORMED:
         raise Unreadable("sections in result.output", text, where="mlxlink") from None
 
 
@@ -94,7 +95,7 @@ def _need(fields: Mapping[str, str], name: str) -> str:
 def _integer(name: str, value: str) -> int:
     if not value.isascii() or not value.isdecimal():
         raise Unreadable(f"a number as {name}", value, where="mlxlink")
-    return int(value)
+    return integer(value)
 
 
 def _rate(name: str, value: str) -> float | None:

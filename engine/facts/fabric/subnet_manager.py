@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _SMINFO = re.compile(
@@ -53,7 +54,7 @@ def parse_sminfo(text: str) -> SubnetManager:
     if match is None:
         raise Unreadable("the subnet manager", text, where="sminfo")
     return SubnetManager(
-        match["guid"].zfill(16), int(match["lid"]), int(match["priority"]), _state(int(match["state"]))
+        match["guid"].zfill(16), integer(match["lid"]), integer(match["priority"]), _state(integer(match["state"]))
     )
 
 
@@ -66,7 +67,7 @@ def parse_manager_records(text: str) -> tuple[SubnetManager, ...]:
     found: list[SubnetManager] = []
     for record in text.split("SMInfoRecord dump:")[1:]:
         values = {
-            match["name"]: int(match["value"], 0) for line in record.splitlines() if (match := _FIELD.match(line))
+            match["name"]: integer(match["value"], 0) for line in record.splitlines() if (match := _FIELD.match(line))
         }
         if not {"GUID", "SMState", "Priority", "LID"} <= values.keys():
             raise Unreadable("GUID, LID, priority and state of a subnet manager", record, where="saquery SMIR")

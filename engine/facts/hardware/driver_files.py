@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _MODULE = re.compile(r"^NVRM version: .*?(?P<open>Open )?Kernel Module.*?\s(?P<version>\d+\.\d+(?:\.\d+)?)\s")
@@ -123,4 +124,4 @@ def _known(uuid: str | None) -> str | None:
 
 
 def _minor(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() else None
+    return integer(text) if text and text.isdecimal() else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from ..unreadable import Unreadable
+from ..unreadable import MALFORMED, Unreadable
 
 _PROGRAM = """\
 import json, os, sqlite3
@@ -47,7 +47,7 @@ def parse_history(text: str) -> tuple[WrittenFirmware, ...]:
     """
     try:
         rows = [(str(name), int(state), int(flags), int(modified)) for name, state, flags, modified in json.loads(text)]
-    except (ValueError, TypeError):
+    except MALFORMED:
         raise Unreadable("rows of fwupd's history", text, where="/var/lib/fwupd/pending.db") from None
     return tuple(
         WrittenFirmware(name, bool(flags & NEEDS_SHUTDOWN), modified)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 WHERE = "nvidia-imex-ctl -N"
@@ -44,7 +45,7 @@ def parse_imex(text: str) -> ImexDomain:
     for raw in text.splitlines():
         line = raw.strip()
         if match := _NODE.match(line):
-            nodes.append(ImexNode(int(match[1]), match[2], match[3], match[4]))
+            nodes.append(ImexNode(integer(match[1]), match[2], match[3], match[4]))
         elif line.startswith("Node #"):
             raise Unreadable("`Node #N address - STATE - Version: x`", line, where=WHERE)
         elif match := _DOMAIN.match(line):

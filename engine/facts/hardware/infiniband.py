@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _DEVICE_FILE = re.compile(
@@ -78,7 +79,7 @@ def parse_infiniband(files: Mapping[str, str]) -> tuple[Adapter, ...]:
     ports: dict[tuple[str, int], dict[str, str]] = {}
     for path, content in files.items():
         if match := _PORT_FILE.search(path):
-            ports.setdefault((match["device"], int(match["port"])), {})[match["field"]] = content.strip()
+            ports.setdefault((match["device"], integer(match["port"])), {})[match["field"]] = content.strip()
             devices.setdefault(match["device"], {})
         elif (match := _DEVICE_FILE.search(path)) and match["device"] != "infiniband":
             devices.setdefault(match["device"], {})[match["field"]] = content.strip()
@@ -141,7 +142,7 @@ def _port(number: int, fields: Mapping[str, str]) -> Port:
 
 def _number(text: str | None) -> int | None:
     """Return a decimal or hexadecimal number; None for another text."""
-    return int(text, 0) if text and re.fullmatch(r"0|[1-9]\d{0,19}|0x[0-9a-f]{1,8}", text) else None
+    return integer(text, 0) if text and re.fullmatch(r"0|[1-9]\d{0,19}|0x[0-9a-f]{1,8}", text) else None
 
 
 def _word(value: str | None) -> str | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 WHERE = "kernel log"
@@ -73,11 +74,11 @@ def parse_kernel_log(text: str) -> KernelLog:
     xids, sxids, adapters, bus, memory = [], [], [], [], []
     for line in lines:
         if match := _XID.search(line):
-            xids.append(KernelMessage(match["address"].lower(), int(match["code"]), (match["text"] or "").strip()))
+            xids.append(KernelMessage(match["address"].lower(), integer(match["code"]), (match["text"] or "").strip()))
         elif match := _SXID.search(line):
             words = match["text"] or ""
             is_fatal = not words.lower().startswith("non-fatal")
-            sxids.append(KernelMessage(match["address"].lower(), int(match["code"]), words.strip(), is_fatal))
+            sxids.append(KernelMessage(match["address"].lower(), integer(match["code"]), words.strip(), is_fatal))
         elif _XID_LIKE.search(line):
             raise Unreadable("`Xid (PCI:address): code`", line, where=WHERE)
         elif match := _MLX5.search(line):

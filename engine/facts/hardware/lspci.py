@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _HEAD = re.compile(r"^(?P<address>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7]) (?P<kind>[^:]+): (?P<name>.+)$")
@@ -118,8 +119,8 @@ def _device(head: re.Match[str], lines: list[str]) -> PciDevice:
         address=head["address"],
         kind=head["kind"],
         name=head["name"],
-        numa_node=int(numa["node"]) if numa else None,
-        buses=(int(bus["first"], 16), int(bus["last"], 16)) if bus else None,
+        numa_node=integer(numa["node"]) if numa else None,
+        buses=(integer(bus["first"], 16), integer(bus["last"], 16)) if bus else None,
         is_downgraded=bool(link["slow"] or link["narrow"]) if link else None,
         acs={flag[:-1]: flag.endswith("+") for flag in acs["flags"].split()} if acs else None,
     )

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _GPU = re.compile(r"^GPU (\d+): (.+?)(?: \(UUID: ([^)]+)\))?$")
@@ -68,14 +69,14 @@ def parse_nvlink_status(text: str) -> tuple[GpuLinks, ...]:
         links, message = [], None
         for line in lines:
             if match := _SPEED.match(line):
-                links.append(NvLink(int(match[1]), float(match[2])))
+                links.append(NvLink(integer(match[1]), float(match[2])))
             elif match := _INACTIVE.match(line):
-                links.append(NvLink(int(match[1]), None))
+                links.append(NvLink(integer(match[1]), None))
             elif line.startswith("NVML:") or _ALL_INACTIVE in line.lower():
                 message = line
             else:
                 raise Unreadable("`Link N: ... GB/s` or `<inactive>`", line, where=where)
-        gpus.append(GpuLinks(int(header[1]), header[2], header[3], tuple(links), message))
+        gpus.append(GpuLinks(integer(header[1]), header[2], header[3], tuple(links), message))
     return tuple(gpus)
 
 
@@ -92,8 +93,8 @@ def parse_nvlink_errors(text: str) -> tuple[LinkCounter, ...]:
             match = _COUNTER.match(line)
             if match is None:
                 raise Unreadable("`Link N: name: value`", line, where=where)
-            value = int(match[3]) if match[3].isdecimal() else None
-            counters.append(LinkCounter(int(header[1]), int(match[1]), match[2].strip(), value))
+            value = integer(match[3]) if match[3].isdecimal() else None
+            counters.append(LinkCounter(integer(header[1]), integer(match[1]), match[2].strip(), value))
     return tuple(counters)
 
 

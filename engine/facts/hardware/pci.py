@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 WHERE = "/sys/bus/pci/devices"
@@ -71,7 +72,7 @@ def parse_pci(text: str) -> tuple[PciDevice, ...]:
 
 
 def _integer(word: str) -> int | None:
-    return int(word) if word.lstrip("-").isdecimal() else None
+    return integer(word) if word.lstrip("-").isdecimal() else None
 
 
 def short_address(address: str) -> str:

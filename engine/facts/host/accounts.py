@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _PASSWD_FIELDS = 7  # passwd(5)
@@ -32,5 +33,5 @@ def parse_accounts(text: str) -> dict[str, Account]:
         if len(entry) != _PASSWD_FIELDS or not entry[2].isdecimal() or fields[2] not in ("L", "LK", "P", "PS", "NP"):
             raise Unreadable("name, passwd entry, groups and password status", line, where="getent passwd")
         # shadow-utils prints L and P; the passwd of RHEL 9 prints LK and PS. NP is an empty password.
-        found[name] = Account(int(entry[2]), entry[6], tuple(fields[1].split()), fields[2] not in ("L", "LK"))
+        found[name] = Account(integer(entry[2]), entry[6], tuple(fields[1].split()), fields[2] not in ("L", "LK"))
     return found

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..unreadable import Unreadable
+from ..numbers import integer
+from ..unreadable import MALFORMED, Unreadable
 
 _MOUNT = re.compile(r"^(?P<path>/\S*) +(?P<size>\d+) +(?P<free>\d+) +(?P<inodes>\d+|-) +(?P<free_inodes>\d+|-)$")
 
@@ -67,7 +68,7 @@ def parse_smartctl(text: str) -> DiskHealth:
             spare_limit_percent=_integer(log.get("available_spare_threshold")),
             media_errors=_integer(log["media_errors"]) if "media_errors" in log else _pending_sectors(document),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except MALFORMED:
         raise Unreadable("JSON of smartctl", text, where="smartctl") from None
 
 
@@ -100,8 +101,8 @@ def parse_df(text: str) -> dict[str, tuple[int, int, int | None, int | None]]:
         match = _MOUNT.match(line.strip())
         if match is None:
             raise Unreadable("mount point, size, free bytes, inodes and free inodes", line, where="df")
-        inodes, free = ((int(match[key]) if match[key] != "-" else None) for key in ("inodes", "free_inodes"))
-        found[match["path"]] = (int(match["size"]), int(match["free"]), inodes, free)
+        inodes, free = ((integer(match[key]) if match[key] != "-" else None) for key in ("inodes", "free_inodes"))
+        found[match["path"]] = (integer(match["size"]), integer(match["free"]), inodes, free)
     if not found:
         raise Unreadable("file systems", text, where="df")
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
@@ -32,9 +33,9 @@ def parse_cpu_list(text: str) -> frozenset[int]:
     numbers: set[int] = set()
     for part in text.strip().split(","):
         match = _RANGE.fullmatch(part)
-        if match is None or int(match[2] or match[1]) < int(match[1]):
+        if match is None or integer(match[2] or match[1]) < integer(match[1]):
             raise Unreadable("a list of CPUs such as 0-3,8", text, where="/sys/devices/system/cpu")
-        numbers |= set(range(int(match[1]), int(match[2] or match[1]) + 1))
+        numbers |= set(range(integer(match[1]), integer(match[2] or match[1]) + 1))
     return frozenset(numbers)
 
 
@@ -49,7 +50,7 @@ def parse_memory_errors(text: str) -> tuple[MemoryErrors, ...]:
         match = _CONTROLLER.match(line)
         if match is None or any(each.controller == match["name"] for each in found):
             raise Unreadable("`mcN ce=count ue=count`, each controller once", line, where="EDAC")
-        found.append(MemoryErrors(match["name"], int(match["corrected"]), int(match["uncorrected"])))
+        found.append(MemoryErrors(match["name"], integer(match["corrected"]), integer(match["uncorrected"])))
     if not found:
         raise Unreadable("a memory controller", text, where="EDAC")
     return tuple(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from ..unreadable import Unreadable
+from ..unreadable import MALFORMED, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def parse_interfaces(text: str) -> tuple[Interface, ...]:
             for row in json.loads(text)
             if row
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except MALFORMED:
         raise Unreadable("JSON of ip", text, where="ip -json address show") from None
     if not found:
         raise Unreadable("network interfaces", text, where="ip -json address show")

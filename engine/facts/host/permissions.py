@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _LINE = re.compile(r"^(?:(?P<mode>[0-7]{1,4}) (?P<uid>\d+) (?P<gid>\d+)|absent - -) (?P<path>/.*)$")
@@ -38,9 +39,10 @@ def parse_permissions(text: str) -> dict[str, Permissions | None]:
         match = _LINE.match(line)
         if match is None or match["path"] in found:
             raise Unreadable("`mode uid gid path`, each path once", line, where="stat")
-        found[match["path"]] = (
-            Permissions(int(match["mode"], 8), int(match["uid"]), int(match["gid"])) if match["mode"] else None
-        )
+        found[match["path"]] = None
+        if match["mode"]:
+            uid, gid = integer(match["uid"]), integer(match["gid"])
+            found[match["path"]] = Permissions(int(match["mode"], 8), uid, gid)
     if not found:
         raise Unreadable("permissions of files", text, where="stat")
     return found

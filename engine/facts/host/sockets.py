@@ -9,6 +9,7 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _OWNER = re.compile(r'\("(?P<name>(?:[^"\\]|\\.)*)",pid=(?P<pid>\d+),fd=\d+\)')
@@ -50,7 +51,7 @@ def parse_listeners(text: str) -> tuple[Listener, ...]:
         if words[0] != "LISTEN" or not port.isdecimal() or not _is_address(plain):
             raise Unreadable("a listening socket", line, where="ss -Htlnp")
         owners = _OWNER.finditer(words[5] if len(words) > 5 else "")
-        found.append(Listener(plain, int(port), tuple((each["name"], int(each["pid"])) for each in owners)))
+        found.append(Listener(plain, integer(port), tuple((each["name"], integer(each["pid"])) for each in owners)))
     if not found:
         raise Unreadable("listening sockets", text, where="ss -Htlnp")
     return tuple(found)
@@ -80,7 +81,7 @@ def parse_kernel_ports(text: str) -> frozenset[int]:
         if not re.fullmatch(r"[0-9A-F]{4}", port):
             raise Unreadable("a TCP socket", " ".join(row), where="/proc/net/tcp")
         if row[3] == "0A":
-            ports.add(int(port, 16))
+            ports.add(integer(port, 16))
     return frozenset(ports)
 
 
@@ -96,5 +97,5 @@ def parse_process_units(text: str) -> dict[int, str]:
         if not pid.isdecimal():
             raise Unreadable("`pid cgroup`", line, where="/proc/PID/cgroup")
         units = _UNIT.findall(group)
-        found[int(pid)] = units[-1] if units else ""
+        found[integer(pid)] = units[-1] if units else ""
     return found

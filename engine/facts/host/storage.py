@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..unreadable import Unreadable
+from ..unreadable import MALFORMED, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def parse_findmnt(text: str) -> dict[str, MountedFilesystem]:
             )
             for row in rows
         }  # fmt: skip
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except MALFORMED:
         raise Unreadable("JSON of findmnt", text, where="findmnt") from None
 
 
@@ -80,7 +80,7 @@ def parse_lsblk(text: str) -> dict[str, tuple[str, ...]]:
     try:
         for device in json.loads(text)["blockdevices"]:
             visit(device)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except MALFORMED:
         raise Unreadable("JSON of lsblk", text, where="lsblk") from None
     return found
 
@@ -107,7 +107,8 @@ def parse_mdstat(text: str) -> dict[str, Array]:
 
 def _faults(block: str, state: str, level: str) -> Iterator[str]:
     """Yield the faults of an array, from its lines in /proc/mdstat."""
-    members = dict(_MEMBER.findall(block.splitlines()[0]))
+    words = map(_MEMBER.fullmatch, block.splitlines()[0].split())
+    members = {match[1]: match[2] for match in words if match}
     failed = [device for device, flags in members.items() if "(F)" in flags]
     yield from (f"{device} failed" for device in failed)
     if state != "active":

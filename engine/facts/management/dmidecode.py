@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..inventory import UNSET
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 BIOS, SYSTEM, BASEBOARD = "BIOS Information", "System Information", "Base Board Information"
@@ -120,7 +121,7 @@ def memory_modules(table: DmiTable) -> tuple[MemoryModule, ...]:
             raise Unreadable("locator and size of a memory socket", str(dict(record.values)), where="dmidecode")
         speed = _SPEED.match(record.values.get("Configured Memory Speed") or "")
         found.append(
-            MemoryModule(locator, _bytes(size), int(speed[1]) if speed else None, record.values.get("Part Number"))
+            MemoryModule(locator, _bytes(size), integer(speed[1]) if speed else None, record.values.get("Part Number"))
         )
     if not found:
         raise Unreadable("memory sockets", "none", where="dmidecode", is_description=True)
@@ -154,4 +155,4 @@ def _bytes(size: str | None) -> int | None:
     match = _SIZE.match(size)
     if match is None:
         raise Unreadable("a size such as 64 GB", size, where="dmidecode")
-    return int(match["count"]) * _BYTES[match["unit"]]
+    return integer(match["count"]) * _BYTES[match["unit"]]

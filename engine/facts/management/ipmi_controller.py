@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from ipaddress import IPv4Address, IPv4Interface
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _ROW = re.compile(r"^(?P<name>\S.*?) *: ?(?P<value>.*)$")
@@ -134,7 +135,7 @@ def parse_lan_channels(text: str) -> tuple[LanChannel, ...]:
             enabled = [each.partition(":")[2].split() for each in rows["Auth Type Enable"]]
             found.append(
                 LanChannel(
-                    number=int(number),
+                    number=integer(number),
                     source=rows["IP Address Source"][0],
                     address=None if IPv4Address(address).is_unspecified else IPv4Interface(f"{address}/{mask}"),
                     authentications=frozenset(name for names in enabled for name in names),
@@ -173,7 +174,7 @@ def parse_user_list(text: str) -> tuple[ControllerUser, ...]:
             raise Unreadable("number, name, three rights and level of a user", line, where="ipmitool user list")
         if words[4] not in ("true", "false") or words[5] not in _LEVELS:
             raise Unreadable("true or false, and a privilege level", line, where="ipmitool user list")
-        found.append(ControllerUser(int(words[0]), words[1] == "named", words[4] == "true", words[5]))
+        found.append(ControllerUser(integer(words[0]), words[1] == "named", words[4] == "true", words[5]))
     if not found:
         raise Unreadable("users", text, where="ipmitool user list")
     return tuple(found)
@@ -190,7 +191,7 @@ def parse_sel_info(text: str) -> LogState:
     if not entries.isdecimal() or overflow not in ("true", "false"):
         raise Unreadable("entries and overflow", text, where="ipmitool sel info")
     used = re.fullmatch(r"(\d+)%", rows.get("Percent Used", [""])[0])
-    return LogState(int(entries), int(used[1]) if used else None, overflow == "true")
+    return LogState(integer(entries), integer(used[1]) if used else None, overflow == "true")
 
 
 def parse_sel_list(text: str) -> tuple[LoggedEvent, ...]:
@@ -207,7 +208,7 @@ def parse_sel_list(text: str) -> tuple[LoggedEvent, ...]:
         cells = [cell.strip() for cell in match["rest"].split("|")] if match else []
         if match is None or len(cells) < 2:
             raise Unreadable("number, date, time, sensor, event and direction", line, where="ipmitool sel elist")
-        found.append(_event(int(match["id"], 16), cells, line))
+        found.append(_event(integer(match["id"], 16), cells, line))
     return tuple(found)
 
 

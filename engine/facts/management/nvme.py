@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..unreadable import Unreadable
+from ..unreadable import MALFORMED, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def parse_nvme_list(text: str) -> tuple[NvmeDrive, ...]:
     try:
         rows = json.loads(text)["Devices"]
         drives = [drive for row in rows for drive in _drives(row)]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except MALFORMED:
         raise Unreadable("JSON of `nvme list`", text, where=where) from None
     return tuple(sorted(drives, key=lambda drive: drive.device))
 
@@ -48,7 +48,7 @@ def parse_nvme_controller(text: str, *, device: str) -> NvmeDrive:
     try:
         row = json.loads(text)
         return NvmeDrive(device, _text(row["mn"]), _text(row["sn"]), _text(row["fr"]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except MALFORMED:
         raise Unreadable("JSON of `nvme id-ctrl`", text, where="nvme id-ctrl") from None
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..unreadable import Unreadable
+from ..unreadable import MALFORMED, Unreadable
 
 HEALTHS = ("OK", "Warning", "Critical")
 _ABSENT = frozenset({"Absent", "Disabled"})
@@ -92,7 +92,7 @@ def parse_redfish(text: str) -> RedfishReport:
                 )
             if "Members" not in document:
                 parts += _parts(path.strip(), document)
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except MALFORMED:
             raise Unreadable(f"JSON of {path.strip()}", body, where="redfish") from None
     if not blocks or not parts:
         raise Unreadable("resources of Redfish", text, where="redfish")

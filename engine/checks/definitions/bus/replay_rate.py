@@ -52,7 +52,7 @@ class ReplayRate(BusCheck, CounterCheck[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail above the limit of the rate; warn about any growth between the two reports."""
-        most_per_minute = expected.limit(_MOST_PER_MINUTE)
+        most_per_minute = expected.limit_of(_MOST_PER_MINUTE)
         sections = parse_sections(output)
         before = parse_nvidia_smi_xml(sections.text("before"))
         after = parse_nvidia_smi_xml(sections.text("after"))
@@ -81,7 +81,7 @@ def _reading(sections: ProbeSections, report: GpuReport) -> CounterReading:
 
 
 def _since_an_earlier_run(name: str, address: str, now: CounterReading, expected: Expected) -> Iterator[Judgement]:
-    most_per_minute = expected.limit(_MOST_PER_MINUTE)
+    most_per_minute = expected.limit_of(_MOST_PER_MINUTE)
     growth = growth_of(address, now, expected)
     if not growth.is_since_boot and growth.per(MINUTE_S) > most_per_minute:
         rate = f"{growth.per(MINUTE_S):.0f}"

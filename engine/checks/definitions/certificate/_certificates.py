@@ -46,7 +46,7 @@ def lifetime_findings(
     certificate: x509.Certificate, authority: x509.Certificate, expected: Expected
 ) -> Iterator[Judgement]:
     """Yield findings about the time until the expiry, and about the signature of the authority."""
-    min_days = expected.limit(_MIN_DAYS)
+    min_days = expected.limit_of(_MIN_DAYS)
     last, first = certificate.not_valid_after_utc, certificate.not_valid_before_utc
     today = expected.today
     now = datetime(today.year, today.month, today.day, 23, 59, 59, tzinfo=UTC)

@@ -42,8 +42,8 @@ class ClockDrift(Check[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail from 500 ppm, which is the limit of NTP; warn above 100 ppm."""
-        tolerance_ppm = expected.limit(_TOLERANCE_PPM)
-        limit_ppm = expected.limit(_LIMIT_PPM)
+        tolerance_ppm = expected.limit_of(_TOLERANCE_PPM)
+        limit_ppm = expected.limit_of(_LIMIT_PPM)
         text = parse_sections(output).text("tracking")
         fields = text.strip().split(",")
         try:

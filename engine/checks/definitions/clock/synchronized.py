@@ -51,7 +51,7 @@ class ClockSynchronized(Check[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if a configured source is selected and reachable, and the maximum clock error is within the limit."""
-        max_stratum = expected.limit(_MAX_STRATUM)
+        max_stratum = expected.limit_of(_MAX_STRATUM)
         sections = parse_sections(output)
         tracking, sources = parse_tracking(sections.text("tracking")), parse_sources(sections.text("sources"))
         if tracking.leap != "Normal" or tracking.stratum > max_stratum or tracking.stratum == 0:

@@ -44,7 +44,7 @@ class FreeSpace(Check[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail below 5 % of bytes or inodes."""
-        min_percent = expected.limit(_MIN_PERCENT)
+        min_percent = expected.limit_of(_MIN_PERCENT)
         found = parse_df(parse_sections(output).text("space"))
         findings = [] if "/" in found else [unknown("the root file system", ", ".join(found))]
         for path, (size, free, inodes, free_inodes) in found.items():

@@ -21,8 +21,8 @@ class DiskWear(SmartCheck):
 
     def findings(self, disk: DiskHealth, expected: Expected) -> Iterator[Judgement]:
         """Fail at 100 % of the endurance, warn at 80 %. An ATA disk need not report it."""
-        used_up = expected.limit(_USED_UP)
-        nearly = expected.limit(_NEARLY)
+        used_up = expected.limit_of(_USED_UP)
+        nearly = expected.limit_of(_NEARLY)
         if disk.used_percent is None:
             if disk.protocol == "NVMe":
                 yield unknown(f"the used endurance of {disk.device}", "none")

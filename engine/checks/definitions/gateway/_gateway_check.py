@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ....facts.unreadable import Unreadable
+from ....facts.unreadable import MALFORMED, Unreadable
 from ....resources.credential import TLS
 from ....spec import Node
 from ....spec.types import Secret
@@ -88,7 +88,7 @@ def rows(output: ProbeOutput) -> Iterator[dict[str, Any]]:
     for line in parse_sections(output).text("ask").splitlines():
         try:
             row = json.loads(line)
-        except ValueError:
+        except MALFORMED:
             raise Unreadable("JSON lines", line, where="gateway_client") from None
         if not isinstance(row, dict):
             raise Unreadable("JSON objects", line, where="gateway_client")

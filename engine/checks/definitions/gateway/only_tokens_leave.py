@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....facts.unreadable import Unreadable
+from ....facts.unreadable import MALFORMED, Unreadable
 from ....resources.gateway import service as gateway_config
 from ....spec import Node
 from ....spec.service_accounts import GATEWAY_USER
@@ -56,7 +56,7 @@ class OnlyTokensLeave(Check[Expected]):
         try:
             by_check = {str(row["check"]): row for row in json.loads(section.text)}
             verdict, detail = str(by_check["leaving"]["verdict"]), str(by_check["leaving"]["detail"])
-        except (ValueError, KeyError, TypeError):
+        except MALFORMED:
             raise Unreadable("the document of the gateway's `check --json`", section.text, where="gateway") from None
         if verdict == "FAIL":
             return failed("only tokens in the outgoing body", detail)

@@ -20,7 +20,7 @@ class GpuTemperature(GpuCheck):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail at the slowdown temperature or above; warn within 5 degrees Celsius below it."""
-        low_margin_c = expected.limit(_LOW_MARGIN_C)
+        low_margin_c = expected.limit_of(_LOW_MARGIN_C)
         report = gpu_report(output)
         findings = list(count_findings(report, expected.gpu_count))
         margins = [_margin_c(gpu) for gpu in report.gpus]

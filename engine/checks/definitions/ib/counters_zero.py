@@ -86,9 +86,9 @@ def _findings(name: str, port: Port, now: CounterReading, expected: Expected) ->
 
 
 def _rate_findings(counter: str, name: str, now: CounterReading, expected: Expected) -> Iterator[Judgement]:
-    symbol_errors = expected.limit(_SYMBOL_ERRORS)
-    link_downs = expected.limit(_LINK_DOWNS)
-    recoveries = expected.limit(_RECOVERIES)
+    symbol_errors = expected.limit_of(_SYMBOL_ERRORS)
+    link_downs = expected.limit_of(_LINK_DOWNS)
+    recoveries = expected.limit_of(_RECOVERIES)
     growth = growth_of(f"{counter} of {name}", now, expected)
     got = f"{growth.count} in {growth.seconds / HOUR_S:.0f} h"
     if counter == "symbol_error":

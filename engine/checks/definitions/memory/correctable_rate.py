@@ -27,7 +27,7 @@ class CorrectableRate(MemoryErrorsCheck, CounterCheck[Expected]):
 
     def judge_counters(self, sections: ProbeSections, expected: Expected) -> Judgement:
         """Warn above the limit a day of one controller, since an earlier run, or averaged since the boot."""
-        most_a_day = expected.limit(_MOST_A_DAY)
+        most_a_day = expected.limit_of(_MOST_A_DAY)
         now = _reading(sections)
         findings = []
         for controller in now.values:

@@ -53,7 +53,7 @@ class NoFlapping(NvlinkCheck, CounterCheck[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Fail above the limit a day of one link, warn about any recovery; UNKNOWN if a link reports none."""
-        most_a_day = expected.limit(_MOST_A_DAY)
+        most_a_day = expected.limit_of(_MOST_A_DAY)
         now = self.reading(output, expected)
         if expected.gpu_count is None or expected.links_per_gpu is None:
             return unknown("the platform's NVLinks", "none in the catalogue")

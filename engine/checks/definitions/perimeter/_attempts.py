@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....facts.unreadable import Unreadable, excerpt
+from ....facts.unreadable import MALFORMED, Unreadable, excerpt
 from ...model.check import Judgement, failed, unknown
 from ...model.check_context import CheckContext
 
@@ -56,7 +56,7 @@ def parse_attempts(text: str, endpoints: tuple[Endpoint, ...]) -> tuple[Attempt,
     try:
         rows = [json.loads(line) for line in text.splitlines() if line.strip()]
         attempts = tuple(Attempt(Endpoint(r["address"], r["port"]), str(r["tcp"]), str(r["udp"])) for r in rows)
-    except (ValueError, KeyError, TypeError):
+    except MALFORMED:
         raise Unreadable("one JSON line per attempt", text, where="egress") from None
     if tuple(each.endpoint for each in attempts) != endpoints:
         raise Unreadable(f"{len(endpoints)} attempts", f"{len(attempts)}", where="egress", is_description=True)
@@ -72,7 +72,7 @@ def parse_names(text: str, names: tuple[str, ...]) -> dict[str, tuple[str, ...]]
     try:
         rows = [json.loads(line) for line in text.splitlines() if line.strip()]
         found = {str(row["name"]): tuple(map(str, row["addresses"])) for row in rows}
-    except (ValueError, KeyError, TypeError):
+    except MALFORMED:
         raise Unreadable("one JSON line per name", text, where="egress") from None
     if tuple(found) != names:
         raise Unreadable(f"{len(names)} names", f"{len(found)}", where="egress", is_description=True)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ....facts.unreadable import Unreadable
+from ....facts.unreadable import MALFORMED, Unreadable
 from ...model.check import Check, Expectation, Judgement, Level, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
@@ -61,7 +61,7 @@ class EmptyAfterApply(Check[Expected]):
             document = json.loads(section.text)
             changes = [str(change["id"]) for change in document["changes"]]
             observed = set(document["facts_sha256"])
-        except (ValueError, KeyError, TypeError):
+        except MALFORMED:
             raise Unreadable("the document of `sovctl plan --json`", section.text, where="sovctl") from None
         if section.exit_code != 0:
             return unknown("exit code 0 of a plan", str(section.exit_code))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ....facts.unreadable import Unreadable, excerpt
+from ....facts.unreadable import MALFORMED, Unreadable, excerpt
 from ....resources.credential import TLS
 from ....spec import Node
 from ...model.check import Check, Judgement, failed, passed, unknown
@@ -75,7 +75,7 @@ def rejection(responses: Responses, connection: str, path: str) -> Judgement:
 def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError:
+    except MALFORMED:
         raise Unreadable("one JSON document", text, where="mutual_tls") from None
     if not isinstance(value, dict):
         raise Unreadable("a JSON object", text, where="mutual_tls")

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from ....facts.processes import parse_processes, probe_command
-from ....facts.unreadable import Unreadable, excerpt
+from ....facts.unreadable import MALFORMED, Unreadable, excerpt
 from ....resources.credential import TLS
 from ....resources.serving.command_line import added_variables, given_flags, planned_flags
 from ....spec import Node
@@ -148,7 +148,7 @@ def _model_findings(row: Mapping[str, Any], planned: Mapping[str, Any]) -> Itera
 def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError:
+    except MALFORMED:
         raise Unreadable("one JSON document", text, where="server_api") from None
     if not isinstance(value, dict):
         raise Unreadable("a JSON object", text, where="server_api")

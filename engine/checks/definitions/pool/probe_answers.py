@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from ....facts.unreadable import Unreadable, excerpt
+from ....facts.unreadable import MALFORMED, Unreadable, excerpt
 from ....spec import Node
 from ...model.check import Check, Judgement, Method, Severity, failed, passed, unknown
 from ...model.check_context import CheckContext
@@ -47,7 +47,7 @@ class ProbeAnswers(Check[Expected]):
 def _json_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError:
+    except MALFORMED:
         raise Unreadable("one JSON document", text, where="pool probe") from None
     if not isinstance(value, dict):
         raise Unreadable("a JSON object", text, where="pool probe")

@@ -21,8 +21,8 @@ class RetiredPages(SettingsCheck):
 
     def findings(self, gpu: Gpu, name: str, expected: Expected) -> Iterator[Judgement]:
         """Fail at the limits of DCGM; N/A words pass only together with row remapping."""
-        most_pages = expected.limit(_MOST_PAGES)
-        many_double_bit = expected.limit(_MANY_DOUBLE_BIT)
+        most_pages = expected.limit_of(_MOST_PAGES)
+        many_double_bit = expected.limit_of(_MANY_DOUBLE_BIT)
         retired = gpu.settings.retired
         words = (retired.single_bit, retired.double_bit, retired.pending)
         if words == ("N/A",) * 3:

@@ -20,7 +20,7 @@ class SpareRows(SettingsCheck):
 
     def findings(self, gpu: Gpu, name: str, expected: Expected) -> Iterator[Judgement]:
         """Fail if a bank has no spare row, or more rows were remapped than DCGM accepts."""
-        most_rows = expected.limit(_MOST_ROWS)
+        most_rows = expected.limit_of(_MOST_ROWS)
         rows, remapped = gpu.settings.spare_rows, gpu.remapped_rows
         if rows.none is None or remapped.uncorrectable is None:
             yield not_measured(f"the spare rows of {name}", gpu)
