@@ -64,18 +64,25 @@ def platforms() -> dict[str, Platform]:
 @cache
 def targets(platform: str) -> tuple[Target, ...]:
     """Return each check of a node of the platform once; without those that compare nodes, or read the whole site."""
+    site, board = _site(platform), healthy_board(platforms()[platform], "any", random.Random(0))
+    known = outputs(board, random.Random(0))
     found = [
         Target(check, expectation, check.probe(expectation).commands)
         for check in CHECKS
         if check.id.partition(".")[0] in HARDWARE
-        for expectation in check.expect(_site(platform), _site(platform).context.nodes[_NODE])
+        for expectation in check.expect(site, site.context.nodes[_NODE])
     ]
+    simulated = [each for each in found if all(output_of(key, known, board) for key in each.keys.values())]
+    # Hardware checks that apply to no node of this platform are not among the others.
+    applied, done = {each.check.id for each in found}, {each.check.id for each in simulated}
     return (
-        *found,
+        *simulated,
         *(
             Target(BY_ID[check_id], sample.expectation, {name: f"{check_id} {name}" for name in sample.good})
             for check_id, sample in SAMPLES.items()
-            if check_id.partition(".")[0] not in (*HARDWARE, *_OF_THE_SITE)
+            if check_id not in done
+            and check_id.partition(".")[0] not in _OF_THE_SITE
+            and (check_id in applied or check_id.partition(".")[0] not in HARDWARE)
         ),
     )
 
