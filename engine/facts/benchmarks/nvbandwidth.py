@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from ..unreadable import Unreadable
+from ..unreadable import MALFORMED, Unreadable
 
 WHERE = "nvbandwidth"
 _VERSION = re.compile(r"^nvbandwidth Version: v?(\S+)$", re.MULTILINE)
@@ -83,7 +83,7 @@ def parse_nvbandwidth(text: str) -> Bandwidths:
 def _parse_json(text: str) -> Bandwidths:
     try:
         root = json.loads(text)
-    except ValueError:
+    except MALFORMED:
         raise Unreadable("one JSON document", text, where=WHERE) from None
     body = root.get("nvbandwidth") if isinstance(root, dict) else None
     if not isinstance(body, dict):

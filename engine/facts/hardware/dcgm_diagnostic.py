@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any
 
-from ..unreadable import Unreadable
+from ..unreadable import MALFORMED, Unreadable
 
 WHERE = "dcgmi diag"
 _KEYS = {"DCGM Diagnostic": 4, "DCGM GPU Diagnostic": 3}
@@ -117,7 +117,7 @@ def parse_diagnostic(text: str) -> Diagnostic:
     """
     try:
         document = json.loads(text)
-    except ValueError:
+    except MALFORMED:
         raise Unreadable("one JSON document", text, where=WHERE) from None
     root = _mapping(document, "a JSON object")
     found = [key for key in _KEYS if key in root]
