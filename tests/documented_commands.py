@@ -38,6 +38,8 @@ IN_THE_LAB = {
         "sovctl lab check",
         "sovctl lab up --directory lab-site",
         "sovctl lab fault n1 nvlink-down",
+        "sovctl lab fault fabric fabric-cables-swapped",
+        "sovctl lab fault fabric --clear",
         "sovctl lab down",
         "sovctl lab shell n1 -- sudo nft list ruleset",
         "sovctl lab fabric -- ibqueryerrors",
