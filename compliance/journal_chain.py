@@ -1,16 +1,20 @@
 """Hash chain of the lines of a journal: every line contains the SHA-256 of the line before it, as `previous`.
 
-The ledger contains number and SHA-256 of a line. That line then proves all lines before it. Pure.
+The ledger contains number and SHA-256 of every line. A line also proves all lines before it. Pure.
 """
 
 from __future__ import annotations
 
 import json
 
-from sovctl.support.canonical_json import sha256_hex
+from sovctl.support.plain_json import sha256_hex
 
 FIRST = "0" * 64
 """`previous` of the first line."""
+STEP = "apply-step"
+"""Type of the ledger records of the lines between start and end of a run."""
+CLOSING = ("apply-finished", "apply-failed", "apply-interrupted")
+"""Types of the ledger record of the last line of a run."""
 PREVIOUS = "previous"
 
 

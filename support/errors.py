@@ -21,6 +21,7 @@ class ExitCode(IntEnum):
     STALE = 5  # the site changed after the plan, or the plan file was altered
     BUSY = 6  # another sovctl process holds the lock
     MISSING = 7  # this machine lacks a tool, a permission or disk space
+    UNPROVEN = 8  # `sovctl audit verify`: no finding, but no checkpoint kept outside the site
     INTERNAL = 70  # internal error; EX_SOFTWARE of sysexits.h
     INTERRUPTED = 130  # Ctrl-C: 128 + SIGINT
 

@@ -1,11 +1,9 @@
-"""`sovctl audit`: verify ledgers, evidence and reports."""
+"""`sovctl audit`: verify ledgers, evidence and reports, and write the verifier for auditors."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from sovctl.support.errors import ExitCode
 
 from .. import output
 from . import audit_witness
@@ -17,40 +15,55 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True, help="Verify ledgers, evidence and reports; exchange checkpoints with a witness."
     )
     app.add_typer(group, name="audit")
+    group.command(epilog="Example: sovctl audit verify .sovctl --checkpoint kept/checkpoint --key kept/log.vkey")(
+        verify
+    )
+    group.command(epilog="Example: sovctl audit verifier --out sovctl-verify.pyz")(verifier)
     audit_witness.register(group)
 
-    @group.command(epilog="Example: sovctl audit verify .sovctl --checkpoint kept/checkpoint --key kept/log.vkey")
-    def verify(
-        target: Annotated[
-            Path, typer.Argument(metavar="TARGET", help="Folder of a report, of a site, of its state, or of a ledger.")
-        ] = Path(),
-        ledger: Annotated[Path | None, typer.Option(help="Folder of a ledger, instead of TARGET.")] = None,
-        checkpoint: Annotated[
-            list[Path] | None, typer.Option(help="Checkpoint kept outside the site: its file, or a report. Repeatable.")
-        ] = None,
-        key: Annotated[
-            Path | None, typer.Option(help="Public key (.vkey) of the ledger, kept outside the site.")
-        ] = None,
-        as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-    ) -> None:
-        """Verify the ledger, evidence and reports of a site, and list every inconsistency."""
-        from sovctl.compliance.audit.inputs import read_checkpoint, read_key
-        from sovctl.compliance.audit.ledger import audit_ledger
-        from sovctl.compliance.audit.site import audit
-        from sovctl.compliance.report.verify_report import shown
 
-        given = read_key(key) if key else None
-        kept = [read_checkpoint(path) for path in checkpoint or []]
-        result = audit_ledger(ledger, key=given, kept=kept) if ledger else audit(target, key=given, kept=kept)
-        if as_json:
-            output.document(result.as_json())
-        else:
-            for finding in result.findings:
-                output.line(f"{output.style('FINDING', 'red')}  {shown(finding)}")
-            for label, texts in (("checked", result.facts), ("note", result.notes), ("limit", result.limits)):
-                for text in dict.fromkeys(texts):
-                    output.line(f"{label:7}  {shown(text)}")
-            count = len(result.findings)
-            output.line("OK: no findings" if not count else f"NOT OK: {count} finding{'s' if count > 1 else ''}")
-        if result.findings:
-            raise typer.Exit(ExitCode.FAILURE)
+def verify(
+    target: Annotated[
+        Path, typer.Argument(metavar="TARGET", help="Folder of a report, of a site, of its state, or of a ledger.")
+    ] = Path(),
+    ledger: Annotated[Path | None, typer.Option(help="Folder of a ledger, instead of TARGET.")] = None,
+    checkpoint: Annotated[
+        list[Path] | None, typer.Option(help="Checkpoint kept outside the site: its file, or a report. Repeatable.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(help="Public key (.vkey) of the ledger, kept outside the site.")] = None,
+    witness_key: Annotated[
+        list[Path] | None, typer.Option(help="Public key (.vkey) of a witness, kept outside the site. Repeatable.")
+    ] = None,
+    witnesses: Annotated[
+        int | None, typer.Option(help="Cosignatures that a checkpoint needs; default: one of each witness key.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+) -> None:
+    """Verify the ledger, evidence and reports of a site, and list every inconsistency."""
+    from sovctl.compliance.audit import command
+
+    result = command.verify(
+        target, ledger=ledger, key=key, checkpoints=checkpoint, witness_keys=witness_key, witnesses=witnesses
+    )
+    if as_json:
+        output.document(result.as_json())
+    else:
+        for label, text in result.lines():
+            shown_label = output.style(label, "red") if label == "FINDING" else f"{label:7}"
+            output.line(f"{shown_label}  {text}" if label else text)
+    if result.exit_code:
+        raise typer.Exit(result.exit_code)
+
+
+def verifier(
+    out: Annotated[Path, typer.Option(help="Output file.")] = Path("sovctl-verify.pyz"),
+) -> None:
+    """Write the verifier for auditors: one file that runs on a plain Python 3.11 or newer, without packages."""
+    from sovctl.compliance.report.verifier_archive import build
+    from sovctl.support.atomic_files import write_atomic
+    from sovctl.support.plain_json import sha256_hex
+
+    content = build()
+    write_atomic(out, content, mode=0o755)
+    output.line(f"{sha256_hex(content)}  {out}")
+    output.info(f"run it with: python3 {out} FOLDER --checkpoint FILE --key FILE")

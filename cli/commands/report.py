@@ -118,6 +118,6 @@ def register(app: typer.Typer) -> None:
                         "yellow",
                     )
                 )
-            command = ("python3", each.folder / "verify_report.py", each.folder, "--key", paths.ledger / "log.vkey")
+            command = ("python3", each.folder / "sovctl-verify.pyz", each.folder, "--key", paths.ledger / "log.vkey")
             output.line(f"report  {each.folder / 'report.html'}")
             output.line(f"verify  {shlex.join(map(str, command))}")

@@ -1,1 +1,1 @@
-"""Verifies a site's ledger, evidence and reports together: `sovctl audit verify`."""
+"""Verifies a site's ledger, evidence, reports and journals together, with the standard library only."""

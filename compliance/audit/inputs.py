@@ -1,32 +1,49 @@
-"""Reads the key and the checkpoints that an auditor kept outside the site."""
+"""Reads the keys and the checkpoints that an auditor kept outside the site."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from sovctl.support.atomic_files import read_error_reason
+from sovctl.support.bounded_files import read_bounded
 from sovctl.support.errors import InputError
 
 from ..ledger.checkpoint import Checkpoint, parse_checkpoint
-from ..verify_key import VerifyKey, parse_vkey
+from ..verify_key import COSIGNATURE, ED25519, VerifyKey, parse_vkey
+from .files import MAX_DOCUMENT_BYTES, MAX_TEXT_BYTES, parse_object
+from .witnesses import Witnesses
 
 Key = tuple[str, VerifyKey]
 """Name and public key of a ledger."""
 
 
-def read_key(path: Path) -> Key:
+def read_key(path: Path, *, kind: int = ED25519) -> Key:
     """Read name and public key from a .vkey file.
 
     Raises:
         InputError: unreadable, or not a verifier key.
     """
     try:
-        return parse_vkey(path.read_text())
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"unreadable public key (.vkey): {read_error_reason(error)}", where=str(path)) from error
+        return parse_vkey(_text(path, "public key (.vkey)"), kind=kind)
     except InputError as error:
         raise InputError(error.message, where=str(path), hint=error.hint) from error
+
+
+def read_witnesses(paths: list[Path], required: int | None) -> Witnesses:
+    """Read the public keys of witnesses.
+
+    Args:
+        required: number of cosignatures that a checkpoint needs; None: one of each witness.
+
+    Raises:
+        InputError: an invalid key, a key twice, or a number that the keys cannot reach.
+    """
+    keys = tuple(read_key(path, kind=COSIGNATURE) for path in paths)
+    if len({key.raw for _, key in keys}) < len(keys):
+        raise InputError("the same witness key is given twice")
+    if required is not None and not 1 <= required <= len(keys):
+        raise InputError(f"expected a number of cosignatures from 1 to {len(keys)} witness keys, got {required}")
+    return Witnesses(keys, len(keys) if required is None else required)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
@@ -36,15 +53,20 @@ def read_checkpoint(path: Path) -> Checkpoint:
         InputError: no checkpoint in the file.
     """
     path = path / "report.json" if path.is_dir() else path
-    try:
-        text = path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"unreadable checkpoint: {read_error_reason(error)}", where=str(path)) from error
+    text = _text(path, "checkpoint")
     if path.suffix == ".json":
         try:
-            text = str(json.loads(text)["ledger"]["checkpoint"])
-        except (ValueError, KeyError, TypeError, RecursionError):
+            text = str(parse_object(text)["ledger"]["checkpoint"])
+        except (ValueError, KeyError, TypeError):
             raise InputError("no report with a checkpoint", where=str(path)) from None
     elif text.startswith("c2sp.org/tlog-proof"):
         text = text.partition("\n\n")[2]
     return parse_checkpoint(text, where=str(path))
+
+
+def _text(path: Path, what: str) -> str:
+    limit = MAX_DOCUMENT_BYTES if path.suffix == ".json" else MAX_TEXT_BYTES
+    try:
+        return read_bounded(path, limit).decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"unreadable {what}: {read_error_reason(error)}", where=str(path)) from error

@@ -1,59 +1,104 @@
-"""Verifies one ledger. Defines the result of an audit."""
+"""Verifies one ledger: entries, checkpoints, times, and the bytes that a recovery moved aside."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from sovctl.support.errors import InputError
 
 from ..ledger.checkpoint import Checkpoint
-from ..ledger.findings import LedgerVerification
+from ..ledger.errors import LedgerDamaged
+from ..ledger.reader import LedgerReader
 from ..ledger.verify import verify_ledger
+from .clock import check_times
+from .files import file_sha256, irregular
 from .inputs import Key
+from .result import AuditResult
+from .witnesses import Witnesses, anchors
 
 
-@dataclass
-class AuditResult:
-    """Result of an audit, as sentences."""
-
-    findings: list[str] = field(default_factory=list)
-    facts: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    limits: list[str] = field(default_factory=list)
-    ledger: LedgerVerification | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the document of `sovctl audit verify --json`."""
-        return {
-            "findings": self.findings,
-            "facts": self.facts,
-            "notes": self.notes,
-            "limits": list(dict.fromkeys(self.limits)),
-            "ledger": self.ledger.as_json() if self.ledger else None,
-        }
-
-
-def audit_ledger(directory: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = ()) -> AuditResult:
+def audit_ledger(
+    directory: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = (), witnesses: Witnesses = Witnesses()
+) -> AuditResult:
     """Verify one ledger. A missing ledger is a finding."""
     result = AuditResult()
-    add_ledger(directory, key, kept, (), result)
+    if add_ledger(directory, result, key=key, kept=kept, witnesses=witnesses):
+        check_entries(directory, result)
     return result
 
 
 def add_ledger(
-    directory: Path, key: Key | None, kept: Iterable[Checkpoint], on_site: Iterable[Checkpoint], result: AuditResult
-) -> None:
-    """Verify a ledger, and add its findings to `result`."""
-    found = verify_ledger(directory, key=key, kept=kept, on_site=on_site)
+    directory: Path,
+    result: AuditResult,
+    *,
+    key: Key | None = None,
+    kept: Iterable[Checkpoint] = (),
+    on_site: Iterable[Checkpoint] = (),
+    witnesses: Witnesses = Witnesses(),
+) -> bool:
+    """Verify a ledger, and add its findings to `result`.
+
+    Returns:
+        False if the folder has links or special files. Its entries must not be read then.
+    """
+    if find_irregular(directory, directory.name, result):
+        return False
+    on_site = list(on_site)
+    cosigned = anchors(kept, [*_own(directory), *on_site], witnesses, result)
+    found = verify_ledger(directory, key=key, kept=cosigned, on_site=on_site)
     result.ledger = found
     for finding in found.findings:
-        result.findings.append(f"ledger: {finding.kind}: {finding.message}")
+        result.find(
+            "ledger",
+            f"{finding.kind}: {finding.message}",
+            first_index=finding.first_index,
+            last_index=finding.last_index,
+        )
     if found.is_whole:
         outside = "none" if found.witnessed_size is None else f"{found.witnessed_size}"
         result.facts.append(
             f"ledger: {found.entries} entries of {found.origin}, {found.signed_size} signed, "
             f"{outside} in a checkpoint kept outside"
         )
+        result.is_anchored = found.witnessed_size is not None
     result.notes += [f"ledger: {note}" for note in found.notes]
     result.limits += found.limits()
+    return True
+
+
+def check_entries(directory: Path, result: AuditResult, *, evidence: Path | None = None) -> None:
+    """Check times and moved bytes of the entries, if they can be read."""
+    try:
+        reader = LedgerReader(directory)
+        check_times(reader, result, evidence=evidence)
+        _check_torn(directory, reader, result)
+    except (InputError, LedgerDamaged):
+        return  # already a finding of `verify_ledger`
+
+
+def find_irregular(folder: Path, name: str, result: AuditResult) -> bool:
+    """Add a finding for each link and special file in `folder`; return whether there are any."""
+    found = list(irregular(folder)) if not folder.is_symlink() else [folder]
+    for path in found:
+        place = str(Path(name) / path.relative_to(folder))
+        result.find("files", f"{place}: expected a regular file, got a link or a special file", file=place)
+    return bool(found)
+
+
+def _own(directory: Path) -> list[Checkpoint]:
+    try:
+        return [LedgerReader(directory).checkpoint]
+    except InputError:
+        return []  # a finding of `verify_ledger`
+
+
+def _check_torn(directory: Path, reader: LedgerReader, result: AuditResult) -> None:
+    """Check that the bytes of interrupted writes, which the ledger mentions, are unchanged."""
+    kept = {file_sha256(path) for path in directory.glob("torn-*")}
+    for entry in reader.entries():
+        if b'"cut_sha256"' in entry.data and (digest := entry.record.get("cut_sha256")) not in kept:
+            message = (
+                f"the bytes that entry {entry.leaf_index} cut off are missing or altered (digest {str(digest)[:16]})"
+            )
+            result.find("ledger", message, file=f"{directory.name}/torn-*", first_index=entry.leaf_index)

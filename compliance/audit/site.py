@@ -1,41 +1,44 @@
 """Verifies the ledger, evidence, reports and journals of a site, and their consistency.
 
     result = audit(Path(".sovctl"))          # or the folder of a report or a ledger
-    result.findings, result.facts, result.limits
+    result.verdict, result.findings, result.facts, result.limits
 
-Findings decide the exit code. Limits state what the result does not prove.
+Findings decide the verdict. Without findings it is OK only with a checkpoint kept outside the site. Limits state what
+the result does not prove.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
 
-from ..evidence.runs import read_runs
 from ..ledger import format as layout
 from ..ledger.checkpoint import Checkpoint
 from ..ledger.errors import LedgerDamaged
-from ..ledger.format import Entry
 from ..ledger.reader import LedgerReader
-from ..report.verify_report import NoReport
-from ..report.verify_report import verify as verify_report
-from .inputs import Key, read_checkpoint
+from ..verify_key import BadSignature
+from .evidence import compare_evidence
+from .inputs import Key, read_checkpoint, read_key
 from .journals import compare_journals
-from .ledger import AuditResult, add_ledger
+from .ledger import add_ledger, check_entries, find_irregular
+from .report_folder import PROOF, NoReport, verify_report
+from .reports import compare_reports, report_folders
+from .result import AuditResult
+from .witnesses import Witnesses, anchors
 
 
-def audit(target: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = ()) -> AuditResult:
+def audit(
+    target: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = (), witnesses: Witnesses = Witnesses()
+) -> AuditResult:
     """Verify the report, ledger or site at `target`.
 
     Args:
         target: the folder of a report (or its report.json), of a ledger, of a site's state, or of a site.yaml.
         key: name and public key of the ledger, kept outside the site.
         kept: checkpoints kept outside the site.
+        witnesses: keys of witnesses, kept outside the site.
 
     Raises:
         InputError: `target` contains none of these.
@@ -44,13 +47,14 @@ def audit(target: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = 
     result = AuditResult()
     for place in (folder, folder / ".sovctl"):
         if (place / "report.json").is_file():
-            _audit_report(place, key, result)
+            _audit_one_report(place, key, kept, witnesses, result)
             return result
         if (place / layout.ENTRIES).exists() or (place / layout.CHECKPOINT).exists():
-            add_ledger(place, key, kept, (), result)
+            if add_ledger(place, result, key=key, kept=kept, witnesses=witnesses):
+                check_entries(place, result)
             return result
         if any((place / name).is_dir() for name in ("ledger", "evidence", "reports")):
-            _audit_state(place, key, kept, result)
+            _audit_state(place, key, kept, witnesses, result)
             return result
     raise InputError(
         "no report, ledger or site state found",
@@ -59,84 +63,79 @@ def audit(target: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = 
     )
 
 
-def _audit_report(folder: Path, key: Key | None, result: AuditResult) -> None:
+def _audit_report(folder: Path, key: Key | None, result: AuditResult, place: str = "") -> list[Checkpoint]:
     try:
-        found = verify_report(folder, key[1].vkey(key[0]) if key else None)
+        return verify_report(folder, result, key=key, place=place)
     except NoReport as error:
-        result.findings.append(str(error))
+        result.find(f"report {folder.name}", str(error), file=f"{place}report.json")
+        return []
+
+
+def _audit_one_report(
+    folder: Path, key: Key | None, kept: Sequence[Checkpoint], witnesses: Witnesses, result: AuditResult
+) -> None:
+    """Verify a report without its ledger. A kept checkpoint anchors it if the report has the one of the same size."""
+    own = _audit_report(folder, key, result)
+    roots = {each.size: each for each in own}
+    for each in anchors(kept, own, witnesses, result):
+        same = roots.get(each.size)
+        if same is None:
+            result.limits.append(
+                f"The report has no proof that its ledger extends the kept checkpoint of {each.size} entries; verify "
+                "the site's ledger with this checkpoint."
+            )
+        elif (same.origin, same.root) == (each.origin, each.root) and _is_signed(each, own[0], key, folder):
+            result.is_anchored = True
+        else:
+            message = f"forked: expected the first {each.size} entries to have the kept root, got another"
+            result.find("ledger", message, file="checkpoint", first_index=0)
+
+
+def _is_signed(kept: Checkpoint, own: Checkpoint, key: Key | None, folder: Path) -> bool:
+    """Return whether the log that signed the report also signed the kept checkpoint."""
+    if kept.note.text == own.note.text:
+        return True
+    try:
+        name, log_key = key or read_key(folder / "log.vkey")
+        kept.verify(log_key)
+    except (BadSignature, InputError):
+        return False
+    return name == kept.origin
+
+
+def _audit_state(
+    state: Path, key: Key | None, kept: Sequence[Checkpoint], witnesses: Witnesses, result: AuditResult
+) -> None:
+    irregular = [find_irregular(state / name, name, result) for name in ("ledger", "evidence", "reports", "journal")]
+    if any(irregular):
+        result.limits.append("Links and special files are not followed: the other files were not verified.")
         return
-    result.findings += [f"report {folder.name}: {text}" for text in found["findings"]]
-    result.facts += [f"report {folder.name}: {text}" for text in found["facts"]]
-    result.limits += found["limits"]
-
-
-def _audit_state(state: Path, key: Key | None, kept: Sequence[Checkpoint], result: AuditResult) -> None:
-    folders = sorted(path for path in (state / "reports").glob("[!.]*") if path.is_dir())
-    add_ledger(state / "ledger", key, kept, _checkpoints_of_reports(folders, result), result)
+    folders = report_folders(state / "reports")
+    on_site = _checkpoints_of_reports(folders, result)
+    add_ledger(state / "ledger", result, key=key, kept=kept, on_site=on_site, witnesses=witnesses)
     for folder in folders:
-        _audit_report(folder, key, result)
+        _audit_report(folder, key, result, f"reports/{folder.name}/")
     try:
         reader = LedgerReader(state / "ledger")
     except InputError:
         return  # already a finding
+    check_entries(state / "ledger", result, evidence=state / "evidence")
     try:
-        _compare_evidence(state / "evidence", reader, result)
-        _compare_reports(folders, reader, result)
+        compare_evidence(state / "evidence", reader, result)
+        compare_reports(state / "reports", reader, result)
         compare_journals(state / "journal", reader, result)
     except LedgerDamaged as error:  # the damage itself is already a finding
-        result.findings.append(f"evidence, reports and journals: {error.message}; not compared with the ledger")
+        result.find("ledger", f"evidence, reports and journals: {error.message}; not compared with the ledger")
 
 
-def _compare_evidence(directory: Path, reader: LedgerReader, result: AuditResult) -> None:
-    for run_id, run in read_runs(directory, reader).items():
-        result.findings += [f"evidence: {problem}" for problem in run.problems]
-        result.facts.append(f"evidence: run {run_id}, {len(run.records)} records with raw output as in the ledger")
-        if run.unacknowledged:
-            count = run.unacknowledged
-            result.notes.append(f"evidence: {count} records of run {run_id} have no ledger entry and are ignored")
-
-
-def _checkpoints_of_reports(folders: Iterable[Path], result: AuditResult) -> list[Checkpoint]:
+def _checkpoints_of_reports(folders: Sequence[Path], result: AuditResult) -> list[Checkpoint]:
     """Return two checkpoints per report: the one of its evidence, and the one that covers the report."""
     found = []
     for folder in folders:
-        for name in ("checkpoint", "report.tlog-proof"):
+        for name in ("checkpoint", PROOF):
             try:
                 found.append(read_checkpoint(folder / name))
             except InputError as error:
-                result.findings.append(f"report {folder.name}: {name}: {error.message}")
+                place = f"reports/{folder.name}/{name}"
+                result.find(f"report {folder.name}", f"{name}: {error.message}", file=place)
     return found
-
-
-def _compare_reports(folders: Iterable[Path], reader: LedgerReader, result: AuditResult) -> None:
-    """Check that a report has all records of its run, and that every logged report exists."""
-    shown: dict[Path, tuple[str, int, set[int]]] = {}
-    present = set()
-    for folder in folders:
-        try:
-            data = (folder / "report.json").read_bytes()
-            document = json.loads(data)
-            indices = {item["leaf_index"] for item in document["evidence"]}
-            shown[folder] = (document["run"]["id"], document["ledger"]["size"], indices)
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue  # already a finding of `_audit_report`
-        present.add(sha256_hex(data))
-    omitted = dict.fromkeys(shown, 0)
-    for entry in reader.entries():
-        kind, record = _kind(entry)
-        if kind == "report" and record.get("report_sha256") not in present:
-            result.notes.append(f"reports: the report of ledger entry {entry.leaf_index} is missing")
-        if kind == "evidence":
-            for folder, (run_id, size, indices) in shown.items():
-                is_due = record.get("run_id") == run_id and entry.leaf_index < size
-                omitted[folder] += is_due and entry.leaf_index not in indices
-    for folder, count in omitted.items():
-        if count:
-            result.findings.append(f"report {folder.name}: {count} records of its run are missing")
-
-
-def _kind(entry: Entry) -> tuple[str, dict[str, Any]]:
-    """Return type and content of a report or evidence entry. Other entries are not parsed."""
-    if b'"type":"report"' not in entry.data and b'"type":"evidence"' not in entry.data:
-        return "", {}
-    return str(entry.record.get("type", "")), entry.record

@@ -18,8 +18,9 @@ from sovctl.support.errors import InputError, SovctlError
 
 from ..ledger.format import Entry
 from ..ledger.reader import LedgerReader
+from .layout import GATE, RAW, RUNS, record_file_name
 from .record import Evidence
-from .store import GATE, RAW, RUNS, StoredEvidence, checked_run_id, leaf_record
+from .store import StoredEvidence, checked_run_id, leaf_record
 
 
 class EvidenceDamaged(SovctlError):
@@ -105,7 +106,7 @@ def _read_run(directory: Path, run_id: str, leaves: Sequence[Entry]) -> Evidence
         vouched.add(digest)
         evidence = files.get(digest)
         if evidence is None:
-            problems.append(f"{where}: the record with digest {digest[:16]} is missing (deleted or altered)")
+            problems.append(f"{where}: the record with digest {digest[:16]} is missing (deleted, altered or renamed)")
             continue
         if leaf_record(evidence, digest, run_id) != leaf:
             problems.append(f"{where}: the ledger leaf differs from the record")
@@ -125,12 +126,14 @@ def _all_runs(directory: Path) -> list[str]:
 
 
 def _record_files(folder: Path) -> dict[str, Evidence]:
-    """Return the records by digest. Invalid files are omitted; a leaf then lacks its record."""
+    """Return the records by digest. Invalid and renamed files are omitted; a leaf then lacks its record."""
     found = {}
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
         data = path.read_bytes()
         try:
-            found[sha256_hex(data)] = Evidence.model_validate_json(data)
+            evidence, digest = Evidence.model_validate_json(data), sha256_hex(data)
         except ValidationError:
             continue
+        if path.name == record_file_name(evidence.check_id, evidence.target, digest):
+            found[digest] = evidence
     return found

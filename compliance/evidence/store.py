@@ -1,7 +1,4 @@
-"""Stores evidence: raw output, record, and a ledger leaf for each record.
-
-    evidence/raw/<sha256>                     raw output, stored once for equal outputs
-    evidence/runs/<run id>/<check>.<target>.<digest>.json    the record, canonical JSON; its SHA-256 is in the ledger
+"""Stores evidence: raw output, record, and a ledger leaf for each record. `layout` has the names of the files.
 
     store = EvidenceStore(state / "evidence", ledger, run_id=new_run_id())
     store.add_all([(evidence, raw), ...])
@@ -13,7 +10,6 @@ without files. `runs` reads evidence back, and verifies every file against the l
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,13 +21,8 @@ from sovctl.support.canonical_json import canonical_json, sha256_hex
 from sovctl.support.errors import InputError
 
 from ..ledger.store import Ledger
+from .layout import GATE, RAW, RUNS, is_run_id, leaf_of, record_file_name
 from .record import Evidence
-
-RAW, RUNS = "raw", "runs"
-GATE = "gate-"
-"""Beginning of the ids of runs between the waves of an apply. They cover few checks: no report is made of them."""
-_RUN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,79}")
-_UNSAFE = re.compile(r"[^0-9A-Za-z._-]")
 
 
 @dataclass(frozen=True)
@@ -94,7 +85,9 @@ class EvidenceStore:
             data = canonical_json(evidence.model_dump(mode="json"))
             digest = sha256_hex(data)
             files[self.directory / RAW / evidence.raw_sha256] = raw
-            files[self.directory / RUNS / self.run_id / _file_name(evidence, digest)] = data
+            files[
+                self.directory / RUNS / self.run_id / record_file_name(evidence.check_id, evidence.target, digest)
+            ] = data
             leaves.append(leaf_record(evidence, digest, self.run_id))
             records.append((evidence, digest))
         write_many(files)
@@ -108,16 +101,7 @@ class EvidenceStore:
 
 def leaf_record(evidence: Evidence, digest: str, run_id: str) -> dict[str, object]:
     """Return the ledger leaf of a record. See docs/ledger-records.md."""
-    return {
-        "type": "evidence",
-        "run_id": run_id,
-        "sha256": digest,
-        "raw_sha256": evidence.raw_sha256,
-        "check_id": evidence.check_id,
-        "target": evidence.target,
-        "verdict": evidence.verdict.value,
-        "simulated": evidence.simulated,
-    }
+    return leaf_of(evidence.model_dump(mode="json"), digest, run_id)
 
 
 def checked_run_id(run_id: str) -> str:
@@ -126,7 +110,7 @@ def checked_run_id(run_id: str) -> str:
     Raises:
         InputError: invalid run id.
     """
-    if not _RUN_ID.fullmatch(run_id):
+    if not is_run_id(run_id):
         raise InputError(f"expected a run id of letters, digits, '.', '-' and '_', got {run_id[:80]!r}")
     return run_id
 
@@ -143,8 +127,3 @@ def _require_consistent(evidence: Evidence, raw: bytes, seen: set[tuple[str, str
         # Otherwise a failed check could be repeated until it passes.
         raise InputError("second record of a check for the same target and run", where=where)
     seen.add((evidence.check_id, evidence.target))
-
-
-def _file_name(evidence: Evidence, digest: str) -> str:
-    stem = _UNSAFE.sub("_", f"{evidence.check_id}.{evidence.target}")[:120]
-    return f"{stem}.{digest[:12]}.json"

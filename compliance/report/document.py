@@ -28,11 +28,12 @@ LIMITS = (
     "Controls with state not-run have no evidence. They count neither as passed nor as failed.",
     "Evidence describes a target at the time of its record, not before and not after.",
     "Evidence omitted from a report cannot be detected from the report; compare it with the ledger of the site.",
+    "Without a checkpoint kept outside the site, an older or re-signed copy of its ledger cannot be excluded.",
     "The ledger proves that a record is unchanged since it was written. Its correctness depends on the checks.",
     "The report contains the commands and raw output of the checks, so that they can be reviewed and repeated.",
 )
 VERIFY_COMMANDS = (
-    "python3 verify_report.py . --key /path/to/the/key/you/kept.vkey",
+    "python3 sovctl-verify.pyz . --checkpoint /path/to/the/checkpoint/you/kept --key /path/to/the/key/you/kept.vkey",
     "sovctl audit verify .",
     "sovctl audit verify --ledger /path/to/.sovctl/ledger --checkpoint checkpoint --key log.vkey",
 )

@@ -3,21 +3,22 @@
     reports/<run id>/          (or <run id>.2, .3, ... for further reports of the run)
       report.json              the document                 report.html      rendered for people
       checkpoint, log.vkey     for an auditor to keep        report.tlog-proof    proof that this report was logged
-      raw/<sha256>             raw output of every record   verify_report.py     standalone verifier
+      raw/<sha256>             raw output of every record   sovctl-verify.pyz    standalone verifier
 
-Order: all files are written to a temporary folder, the digests of the report are appended to the ledger, the proof of
-that entry is added, and the folder is renamed. After a crash, the ledger can have an entry without a report.
+Order: all files are written to a hidden folder, their digests are appended to the ledger, the proof of that entry is
+added, and the folder is renamed. After a crash, the next report completes a hidden folder whose digests are in the
+ledger, and removes others, so that a missing report is always a finding of `sovctl audit verify`.
 """
 
 from __future__ import annotations
 
 import base64
+import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from ..ledger.store import Ledger
 from ..ledger.verify import verify_ledger
 from .document import Figure, Subject, build_document, document_bytes
 from .html import render_html
+from .verifier_archive import FILE_NAME, build
 
 ReadRaw = Callable[[str], bytes]
 """Returns the raw output of a record by its SHA-256."""
@@ -85,6 +87,7 @@ def publish(
         LedgerUnwritable: the report could not be logged and was not written.
     """
     _require_whole(ledger)
+    _complete_drafts(reports, ledger)
     run = load_run(evidence, run_id or _newest_run(evidence), LedgerReader(ledger.directory))
     recorded = {record.evidence.check_id for record in run.records}
     names = {current: former for former, current in (former_ids or {}).items() if former in recorded}
@@ -104,18 +107,45 @@ def publish(
     )
     folder = _free_folder(reports, run.run_id)
     draft = reports / f".{folder.name}.{os.getpid()}.new"
-    shutil.rmtree(draft, ignore_errors=True)
     try:
-        record = _write_draft(draft, document, run, evidence)
+        record = _write_draft(draft, document, run, evidence) | {"folder": folder.name}
         leaf_index = ledger.append([record])[0]
-        proof = tlog_proof(ledger, record, leaf_index, since=checkpoint.size)
-        write_atomic(draft / "report.tlog-proof", proof)
-        draft.rename(folder)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-    sync_folder(reports)
+    _finish(draft, folder, ledger, record, leaf_index, since=checkpoint.size)
     return Published(folder, document, leaf_index)
+
+
+def _finish(
+    draft: Path, folder: Path, ledger: Ledger, record: Mapping[str, Any], leaf_index: int, *, since: int
+) -> None:
+    """Add the proof of the ledger entry, and rename the folder. Repeatable after a crash."""
+    write_atomic(draft / "report.tlog-proof", tlog_proof(ledger, record, leaf_index, since=since))
+    draft.rename(folder)
+    sync_folder(folder.parent)
+
+
+def _complete_drafts(reports: Path, ledger: Ledger) -> None:
+    """Complete the drafts of killed runs that are in the ledger, and remove the others."""
+    drafts = {_digest(path / "report.json"): path for path in reports.glob(".*.new")}
+    if drafts:
+        for entry in LedgerReader(ledger.directory).entries():
+            record = entry.record if b'"type":"report"' in entry.data else {}
+            folder = reports / Path(str(record.get("folder", ""))).name
+            if record.get("type") == "report" and record.get("report_sha256") in drafts and not folder.exists():
+                draft = drafts.pop(record["report_sha256"])
+                since = json.loads((draft / "report.json").read_bytes())["ledger"]["size"]
+                _finish(draft, folder, ledger, record, entry.leaf_index, since=since)
+    for path in drafts.values():
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _digest(path: Path) -> str:
+    try:
+        return sha256_hex(path.read_bytes())
+    except OSError:
+        return str(path)  # never equal to a digest
 
 
 def tlog_proof(ledger: Ledger, record: Mapping[str, Any], leaf_index: int, *, since: int) -> str:
@@ -167,7 +197,7 @@ def _write_draft(draft: Path, document: Mapping[str, Any], run: EvidenceRun, evi
         "report.html": html,
         "checkpoint": document["ledger"]["checkpoint"].encode(),
         "log.vkey": (document["ledger"]["vkey"] + "\n").encode(),
-        "verify_report.py": (files("sovctl.compliance.report") / "verify_report.py").read_bytes(),
+        FILE_NAME: build(),
     }
     raw = {f"raw/{digest}": read_raw(evidence, digest) for digest in {r.evidence.raw_sha256 for r in run.records}}
     write_many({draft / name: value for name, value in (content | raw).items()})
@@ -176,7 +206,8 @@ def _write_draft(draft: Path, document: Mapping[str, Any], run: EvidenceRun, evi
         "run_id": run.run_id,
         "report_sha256": sha256_hex(data),
         "html_sha256": sha256_hex(html),
-        "verifier_sha256": sha256_hex(content["verify_report.py"]),
+        "verifier_sha256": sha256_hex(content[FILE_NAME]),
+        "files": {name: sha256_hex(value) for name, value in content.items()},
         "pack": document["pack"]["name"],
         "decided": document["summary"]["decided"],
         "total": document["summary"]["total"],

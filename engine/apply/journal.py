@@ -1,7 +1,7 @@
 """Journal of an apply: one JSON line for each event, written to disk before the next step starts.
 
-The lines are a hash chain (`compliance/journal_chain.py`). At the events of `BOUND` the ledger gets the newest line, so
-that `sovctl audit verify` finds an edited journal.
+The lines are a hash chain (`compliance/journal_chain.py`). Number and SHA-256 of every line are appended to the ledger,
+so that `sovctl audit verify` finds an edited journal, and names the first changed line.
 
 The journal of a killed run has no `finished` event, which `unfinished` detects. `--resume` computes the remaining
 changes from a new observation of the nodes, not from the journal.
@@ -31,7 +31,7 @@ BOUND = {
     "interrupted": "apply-interrupted",
     FINISHED: "apply-finished",
 }
-"""Types of ledger records, by the event after which they are written."""
+"""Types of ledger records by event; other events have `journal_chain.STEP`."""
 
 Bind = Callable[[str, int, str], object]
 """Appends a record to the ledger: its type, number and SHA-256 of the journal's newest line."""
@@ -42,7 +42,7 @@ class Journal:
 
     Args:
         run_id: name of the file; must be new.
-        bind: called after each event of `BOUND`.
+        bind: called after each event.
     """
 
     def __init__(self, folder: Path, run_id: str, plan_sha256: str, bind: Bind = lambda *_: None) -> None:
@@ -90,8 +90,7 @@ class Journal:
                 hint="the apply stopped; free disk space, then: sovctl apply --resume",
             ) from None
         self._lines, self._head = self._lines + 1, sha256_hex(line)
-        if event in BOUND:
-            self._bind(BOUND[event], self._lines, self._head)
+        self._bind(BOUND.get(event, journal_chain.STEP), self._lines, self._head)
 
 
 def newest_line(folder: Path) -> tuple[str, int, str] | None:

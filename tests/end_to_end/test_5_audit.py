@@ -22,7 +22,8 @@ def reported(site: LabSite) -> LabSite:
 
 
 def test_report_and_ledger_verify(reported: LabSite) -> None:
-    done = reported.succeed("audit", "verify", str(reported.state))
+    kept = reported.state / "ledger" / "checkpoint"
+    done = reported.succeed("audit", "verify", str(reported.state), "--checkpoint", str(kept))
     assert "OK: no findings" in done.stdout
 
 
@@ -41,7 +42,7 @@ def _report(state: Path) -> Path:
 @pytest.mark.parametrize("file", [_ledger, _evidence, _report], ids=["ledger", "raw-evidence", "report"])
 def test_a_flipped_byte_is_found(reported: LabSite, tmp_path: Path, file: Callable[[Path], Path]) -> None:
     state = reported.copy_state(tmp_path / "state")
-    assert reported.run("audit", "verify", str(state)).returncode == ExitCode.OK
+    assert reported.run("audit", "verify", str(state)).returncode == ExitCode.UNPROVEN
     damaged = file(state)
     data = bytearray(damaged.read_bytes())
     data[len(data) // 2] ^= 1
@@ -58,7 +59,7 @@ def test_a_cut_tail_is_found_against_a_kept_checkpoint(reported: LabSite, tmp_pa
     kept = tmp_path / "kept"
     kept.write_bytes((reported.state / "ledger" / "checkpoint").read_bytes())
     alone = reported.run("audit", "verify", "--ledger", str(older / "ledger"))
-    assert alone.returncode == ExitCode.OK, alone.stdout
+    assert alone.returncode == ExitCode.UNPROVEN, alone.stdout
     done = reported.run("audit", "verify", "--ledger", str(older / "ledger"), "--checkpoint", str(kept))
     assert done.returncode == ExitCode.FAILURE
     assert "FINDING" in done.stdout

@@ -13,6 +13,7 @@ from evidence_specimens import RUN_ID, everywhere, fill, made, open_ledger, stat
 
 from sovctl.compliance.audit.inputs import read_checkpoint, read_key
 from sovctl.compliance.audit.ledger import audit_ledger
+from sovctl.compliance.audit.result import AuditVerdict
 from sovctl.compliance.audit.site import audit
 from sovctl.compliance.controls.framework import builtin_pack, load_pack
 from sovctl.compliance.ledger.store import Ledger
@@ -57,6 +58,7 @@ def test_a_whole_site_has_no_finding(state: Path) -> None:
     assert result.findings == []
     assert audit(state.parent).findings == []  # the folder of site.yaml will do
     assert [fact.split(":")[0] for fact in result.facts] == ["ledger", *[f"report {RUN_ID}"] * 4, *["evidence"] * 2]
+    assert result.verdict is AuditVerdict.UNPROVEN  # nothing was kept outside the site
 
 
 def test_a_report_alone_and_a_ledger_alone_will_do(state: Path) -> None:
@@ -113,7 +115,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "a record left out of a report": (drop_from_report, "1 records of its run are missing"),
     "a report too deep to be read": (
         lambda s: (s / "reports" / RUN_ID / "report.json").write_text("[" * 100_000),
-        "expected a report, got RecursionError",
+        "expected a report, got nested too deeply",
     ),
     "a report that is none": (
         lambda s: (s / "reports" / RUN_ID / "report.json").write_text("{}"),
@@ -126,7 +128,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_finds(state: Path, what: str) -> None:
     damage, message = DAMAGE[what]
     damage(state)
-    found = audit(state).findings
+    found = [str(each) for each in audit(state).findings]
     assert any(message in finding for finding in found), found
 
 
@@ -140,11 +142,11 @@ def test_zeros_that_a_power_cut_left_are_no_entries(state: Path) -> None:
     assert any("4096 bytes at the end are an incomplete record" in note for note in result.notes)
 
 
-def test_a_deleted_report_is_noted(state: Path) -> None:
+def test_a_deleted_report_is_found_and_named(state: Path) -> None:
     shutil.rmtree(state / "reports" / RUN_ID)
-    result = audit(state)
-    assert result.findings == []
-    assert any("the report of ledger entry 5 is missing" in note for note in result.notes)
+    (finding,) = audit(state).findings
+    assert (finding.file, finding.first_index) == (f"reports/{RUN_ID}", 5)
+    assert "the report of ledger entry 5 is missing" in str(finding)
 
 
 def test_more_evidence_after_a_report_is_not_held_against_it(state: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +33,7 @@ def journal_of(state: Path, run_id: str, events: tuple[str, ...] = EVENTS) -> Pa
 
 
 def journal_findings(state: Path) -> list[str]:
-    return [each for each in audit(state).findings if each.startswith("journal")]
+    return [str(each) for each in audit(state).findings if each.area == "journal"]
 
 
 def test_an_unchanged_journal_has_no_finding(tmp_path: Path) -> None:
@@ -59,8 +60,6 @@ def _without_a_line(lines: list[str]) -> list[str]:
 
 
 def _rechained(lines: list[str]) -> list[str]:
-    import hashlib
-
     previous, out = "0" * 64, []
     for line in _edited(lines):
         out.append(json.dumps(json.loads(line) | {"previous": previous}, sort_keys=True) + "\n")
@@ -82,8 +81,22 @@ def test_a_removed_journal_is_found(tmp_path: Path) -> None:
 
 def test_the_next_run_protects_the_last_lines_of_a_killed_one(tmp_path: Path) -> None:
     path = journal_of(tmp_path, "r1", ("started", "wave-started", "role-started"))
-    assert "journal: 2 last lines of run r1 have no ledger entry" in audit(tmp_path).notes
+    assert "journal: run r1, 3 lines as in the ledger" in audit(tmp_path).facts
+    last = {"event": "role-finished", "previous": hashlib.sha256(path.read_bytes().splitlines()[-1]).hexdigest()}
+    path.write_text(path.read_text() + json.dumps(last) + "\n")  # as if killed before the entry
+    assert "journal: 1 last lines of run r1 have no ledger entry" in audit(tmp_path).notes
     journal_of(tmp_path, "r2")
     assert journal_findings(tmp_path) == []
     path.write_text(path.read_text().replace('"role-started"', '"role-finished"'))
-    assert len(journal_findings(tmp_path)) == 1
+    assert journal_findings(tmp_path) == ["journal: run r1: line 3 differs from the ledger"]
+    assert next(each for each in audit(tmp_path).findings if each.area == "journal").file == "journal/r1.jsonl"
+
+
+def test_a_line_after_the_end_and_an_added_journal_are_found(tmp_path: Path) -> None:
+    path = journal_of(tmp_path, "r1")
+    (tmp_path / "journal" / "r2.jsonl").write_text(path.read_text())
+    path.write_text(path.read_text() + path.read_text().splitlines()[-1] + "\n")
+    assert journal_findings(tmp_path) == [
+        "journal: run r1: lines from 5 on have no ledger entry",
+        "journal: r2.jsonl has no ledger entry",
+    ]

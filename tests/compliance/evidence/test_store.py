@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from evidence_specimens import RUN_ID, everywhere, fill, made, open_ledger
 
+from sovctl.compliance.evidence.layout import record_file_name
 from sovctl.compliance.evidence.runs import EvidenceDamaged, list_runs, load_run, read_raw, read_runs
 from sovctl.compliance.evidence.store import EvidenceStore, leaf_record, new_run_id
 from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.support.canonical_json import canonical_json, sha256_hex
 from sovctl.support.errors import InputError
 
 ITEMS = [*everywhere("software.driver-exact"), made("site.keys-private", verdict="FAIL")]
@@ -117,7 +119,10 @@ def test_a_verdict_cannot_be_improved_afterwards(state: Path) -> None:
 
 
 def test_a_file_without_a_leaf_counts_for_nothing(state: Path) -> None:
-    record_files(state)[0].with_name("smuggled.json").write_text(made("gpu.count")[0].model_dump_json())
+    data = canonical_json(made("gpu.count")[0].model_dump(mode="json"))
+    name = record_file_name("gpu.count", "site", sha256_hex(data))
+    record_files(state)[0].with_name(name).write_bytes(data)
+    record_files(state)[0].with_name("renamed.json").write_bytes(data)
     run = read_runs(state / "evidence", LedgerReader(state / "ledger"))[RUN_ID]
     assert (len(run.records), run.unacknowledged, run.problems) == (4, 1, ())
 

@@ -18,6 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from sovctl.compliance.audit.control_states import decide
+from sovctl.compliance.audit.report_folder import NoReport, verify_report
+from sovctl.compliance.audit.result import AuditResult
 from sovctl.compliance.controls import scope
 from sovctl.compliance.controls.assessment import assess
 from sovctl.compliance.controls.exceptions import Attestation, Exceptions, Waiver
@@ -28,7 +31,6 @@ from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.report.document import Subject, document_bytes
 from sovctl.compliance.report.html import render_html
 from sovctl.compliance.report.publish import Published, publish
-from sovctl.compliance.report.verify_report import NoReport, decide, verify
 from sovctl.support.errors import InputError
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
@@ -95,18 +97,16 @@ def folder(reported: Published, tmp_path: Path) -> Path:
 
 
 def run_verifier(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """As an auditor runs it: the folder's own file, isolated from the environment, without sovctl."""
-    code = (
-        "import runpy, sys\n"
-        "class Refuse:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.split('.')[0] == 'sovctl': raise ImportError('the verifier must not need sovctl')\n"
-        "sys.meta_path.insert(0, Refuse())\n"
-        "sys.argv = sys.argv[1:]\n"
-        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
-    )
-    command = [sys.executable, "-I", "-c", code, str(folder / "verify_report.py"), str(folder), *arguments]
+    """As an auditor runs it: the folder's own file, isolated from the environment, without any package."""
+    command = [sys.executable, "-I", "-S", str(folder / "sovctl-verify.pyz"), str(folder), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def verify(folder: Path) -> list[str]:
+    """The findings of the built-in verifier."""
+    result = AuditResult()
+    verify_report(folder, result)
+    return [str(finding) for finding in result.findings]
 
 
 def test_the_summary_counts_everything_and_coverage_comes_first(reported: Published) -> None:
@@ -220,12 +220,12 @@ def test_the_report_itself_is_an_entry_of_the_ledger(reported: Published) -> Non
 
 def test_an_auditor_can_verify_it_without_sovctl(folder: Path) -> None:
     result = run_verifier(folder, "--json")
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 8, result.stderr  # no kept checkpoint
     found = json.loads(result.stdout)
     assert found["findings"] == []
     assert len(found["facts"]) == 4
-    kept = run_verifier(folder, "--key", str(folder / "log.vkey"))
-    assert kept.returncode == 0
+    kept = run_verifier(folder, "--key", str(folder / "log.vkey"), "--checkpoint", str(folder / "checkpoint"))
+    assert kept.returncode == 0, kept.stdout
     assert "read from this folder" in result.stdout
     assert "read from this folder" not in kept.stdout
 
@@ -297,7 +297,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "raw output altered": (flip("raw/*"), "expected raw output"),
     "raw output deleted": (lambda folder: next(folder.glob("raw/*")).unlink(), "expected raw output"),
     "the log proof deleted": (lambda folder: (folder / "report.tlog-proof").unlink(), "report.tlog-proof: expected"),
-    "the verifier altered": (flip("verify_report.py"), "verify_report.py: expected"),
+    "the verifier altered": (flip("sovctl-verify.pyz"), "sovctl-verify.pyz: expected"),
     "the page deleted": (lambda folder: (folder / "report.html").unlink(), "report.html: expected"),
 }
 
@@ -306,7 +306,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_every_broken_copy_is_found(folder: Path, what: str) -> None:
     apply, message = BREAKS[what]
     apply(folder)
-    findings = verify(folder)["findings"]
+    findings = verify(folder)
     assert any(message in finding for finding in findings), findings
 
 
@@ -323,7 +323,7 @@ def test_the_single_file_ends_with_1_and_names_it(folder: Path, what: str) -> No
 def test_a_report_signed_by_another_key_is_found_by_the_key_you_kept(folder: Path, tmp_path: Path) -> None:
     fill(tmp_path / "other", items())
     forged = published(tmp_path / "other").folder
-    assert run_verifier(forged).returncode == 0  # alone it cannot tell, and says so
+    assert run_verifier(forged).returncode == 8  # alone it cannot tell, and says so
     result = run_verifier(forged, "--key", str(folder / "log.vkey"))
     assert result.returncode == 1
     assert "the key you gave" in result.stdout
@@ -345,11 +345,12 @@ def test_any_limits_are_read_without_a_traceback(folder: Path, limits: object) -
 
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", '{"format": "other"}', "\x00", "[" * 100_000])
 def test_what_is_no_report_is_called_so(tmp_path: Path, folder: Path, content: str | None) -> None:
-    (tmp_path / "verify_report.py").write_bytes((folder / "verify_report.py").read_bytes())
+    (tmp_path / "sovctl-verify.pyz").write_bytes((folder / "sovctl-verify.pyz").read_bytes())
     if content is not None:
         (tmp_path / "report.json").write_text(content)
     result = run_verifier(tmp_path)
-    assert result.returncode == 3
+    assert result.returncode == (3 if content is None else 1)
+    assert content is None or "report.json: expected" in result.stdout
     assert "Traceback" not in result.stderr
 
 
@@ -365,7 +366,7 @@ def test_any_flipped_bit_of_the_report_is_found(reported: Published, data: st.Da
     try:
         path.write_bytes(changed)
         with contextlib.suppress(NoReport):  # report.json may no longer be one
-            assert verify(reported.folder)["findings"]
+            assert verify(reported.folder)
     finally:
         path.write_bytes(kept)
 
@@ -434,7 +435,7 @@ def test_evidence_with_a_former_check_id_decides_the_control_of_the_current_one(
     (control,) = report.document["controls"]
     assert control["state"] == "waived"
     assert control["mapping"]["checks"] == ["software.packages-held", "x.former"]
-    assert run_verifier(report.folder).returncode == 0
+    assert run_verifier(report.folder).returncode == 8
 
 
 def scoped(absent: list[str]) -> tuple[Any, bytes]:
@@ -473,4 +474,4 @@ def test_a_part_that_the_site_lacks_by_evidence_is_not_required(
     assert found["state"] == state
     (objective,) = found["mapping"]["objectives"]
     assert objective["absent"] == ([] if "a.part" in ran else [each for each in absent if each == "a.part"])
-    assert run_verifier(report.folder).returncode == 0
+    assert run_verifier(report.folder).returncode == 8

@@ -1,0 +1,63 @@
+"""Computes the states of controls from the evidence in a report, independently of `controls/`. Pure.
+
+Works on the plain values of report.json, so that the verifier needs no package. A test compares it with
+`controls/assessment.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any
+
+MAX_WAIVER_DAYS = 365
+_SUMMARY_ORDER = ["pass", "fail", "error", "waived", "attested", "n-a"]
+STATES = [*_SUMMARY_ORDER, "not-run"]
+
+Records = Mapping[str, Sequence[Mapping[str, Any]]]
+"""Evidence records by check id."""
+
+
+def decide(control: Mapping[str, Any], by_check: Records, today: date) -> str:
+    """Return the state of a control computed from the evidence."""
+    if control["mapping"] is None:
+        word = control["attestation"]
+        attested = word and word["control"] == control["id"] and counts_on(word["attested"], word["expires"], today)
+        return "attested" if attested else "not-run"
+    checks = {check: by_check.get(check, []) for check in control["mapping"]["checks"]}
+    if not any(checks.values()):
+        return "not-run"
+    failed = {(check, r["target"]) for check, found in checks.items() for r in found if r["verdict"] == "FAIL"}
+    if failed - _waived(control, today):
+        return "fail"
+    for found in checks.values():
+        missing = {target for r in found for target in r["population"]} - {r["target"] for r in found}
+        if not found or missing or any(r["verdict"] not in ("PASS", "WARN", "FAIL", "N/A") for r in found):
+            return "error"
+    if failed:
+        return "waived"
+    return "n-a" if all(r["verdict"] == "N/A" for found in checks.values() for r in found) else "pass"
+
+
+def _waived(control: Mapping[str, Any], today: date) -> set[tuple[str, str]]:
+    """Return (check, target) of the waivers in effect. A waiver needs two persons and an expiry date."""
+    covered: set[tuple[str, str]] = set()
+    for waiver in control["waivers"]:
+        two_people = waiver["requested_by"].strip().casefold() != waiver["approved_by"].strip().casefold()
+        in_effect = two_people and counts_on(waiver["approved"], waiver["expires"], today)
+        if waiver["control"] == control["id"] and in_effect:
+            covered |= {(waiver["check"], target) for target in waiver["targets"]}
+    return covered
+
+
+def counts_on(begin: str, end: str, today: date) -> bool:
+    """Return whether a waiver or attestation is in effect on a day, both days included, for at most 365 days."""
+    first, last = date.fromisoformat(begin), date.fromisoformat(end)
+    return first <= today <= last and (last - first).days <= MAX_WAIVER_DAYS
+
+
+def sentence(states: Mapping[str, int]) -> str:
+    """Return the summary of the given counts."""
+    parts = [f"{states[s]} {s}" for s in _SUMMARY_ORDER if states[s] or s in ("pass", "fail", "error")]
+    total = sum(states.values())
+    return f"{total - states['not-run']} of {total} decided: {', '.join(parts)}; {states['not-run']} not run"
