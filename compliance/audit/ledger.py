@@ -54,6 +54,7 @@ def add_ledger(
             f"{finding.kind}: {finding.message}",
             first_index=finding.first_index,
             last_index=finding.last_index,
+            file=str(Path(directory.name) / finding.file) if finding.file else "",
         )
     if found.is_whole:
         outside = "none" if found.witnessed_size is None else f"{found.witnessed_size}"

@@ -32,11 +32,13 @@ class Finding:
     first_index: int | None = None
     """Index of the first affected entry; None if unknown."""
     last_index: int | None = None
-    """Index of the last entry of a missing range; None if it is not a range."""
+    """Index of the last entry of a range; None if it is not a range. An altered entry is in the range."""
+    file: str = ""
+    """File in the folder of the ledger; empty if the finding is about entries; `.` for the folder."""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values; unknown indices are omitted."""
-        places = {"first_index": self.first_index, "last_index": self.last_index}
+        places = {"first_index": self.first_index, "last_index": self.last_index, "file": self.file or None}
         return {"kind": self.kind.value, "message": self.message} | {k: v for k, v in places.items() if v is not None}
 
 

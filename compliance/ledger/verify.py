@@ -64,7 +64,7 @@ def verify_ledger(
     name, verify_key = key or _key_of_folder(directory, findings)
     checkpoint = _own_checkpoint(directory, findings)
     if key and checkpoint and verify_key and _key_text(directory) != verify_key.vkey(name) + "\n":
-        findings.append(Finding(FindingKind.BAD_KEY, f"{layout.VKEY} differs from the given key"))
+        findings.append(Finding(FindingKind.BAD_KEY, f"{layout.VKEY} differs from the given key", file=layout.VKEY))
     signed = checkpoint if checkpoint and _is_signed(checkpoint, name, verify_key, "the log's", findings) else None
     outside = [each for each in kept if _is_signed(each, name, verify_key, "the kept", findings)]
     inside = [each for each in on_site if _is_signed(each, name, verify_key, "a report's", findings)]
@@ -75,7 +75,8 @@ def verify_ledger(
     witnessed = _judge_kept(outside, signed, reading, findings)
     _judge_kept(inside, signed, reading, findings)
     if signed:
-        _judge_own(directory, signed, reading, findings)
+        known = [each.size for each in [*outside, *inside] if reading.roots.get(each.size) == each.root]
+        _judge_own(directory, signed, reading, findings, max(known, default=0))
     return LedgerVerification(
         origin=checkpoint.origin if checkpoint else "",
         entries=reading.entries,
@@ -101,21 +102,23 @@ def _key_of_folder(directory: Path, findings: list[Finding]) -> tuple[str, Verif
     try:
         name, key = parse_vkey(text)
     except InputError as error:
-        findings.append(Finding(FindingKind.BAD_KEY, f"{layout.VKEY}: {error.message}"))
+        findings.append(Finding(FindingKind.BAD_KEY, f"{layout.VKEY}: {error.message}", file=layout.VKEY))
         return "", None
     if key.vkey(name) + "\n" != text:
-        findings.append(Finding(FindingKind.BAD_KEY, f"{layout.VKEY}: expected a single line with the key"))
+        findings.append(
+            Finding(FindingKind.BAD_KEY, f"{layout.VKEY}: expected a single line with the key", file=layout.VKEY)
+        )
     return name, key
 
 
 def _own_checkpoint(directory: Path, findings: list[Finding]) -> Checkpoint | None:
     if not directory.is_dir() or not any(directory.iterdir()):
-        findings.append(Finding(FindingKind.MISSING_LOG, f"no ledger in {directory}"))
+        findings.append(Finding(FindingKind.MISSING_LOG, f"no ledger in {directory}", file="."))
         return None
     try:
         return LedgerReader(directory).checkpoint
     except InputError as error:
-        findings.append(Finding(FindingKind.BAD_CHECKPOINT, error.message))
+        findings.append(Finding(FindingKind.BAD_CHECKPOINT, error.message, file=layout.CHECKPOINT))
         return None
 
 
@@ -127,7 +130,9 @@ def _is_signed(checkpoint: Checkpoint, name: str, key: VerifyKey | None, whose: 
             raise BadSignature(f"expected the log {name}, got {checkpoint.origin}")
         checkpoint.verify(key)
     except BadSignature as error:
-        findings.append(Finding(FindingKind.BAD_SIGNATURE, f"{whose} checkpoint of {checkpoint.size} entries: {error}"))
+        file = layout.CHECKPOINT if whose == "the log's" else ""
+        message = f"{whose} checkpoint of {checkpoint.size} entries: {error}"
+        findings.append(Finding(FindingKind.BAD_SIGNATURE, message, file=file))
         return False
     return True
 
@@ -207,23 +212,31 @@ def _judge_kept(
             findings.append(Finding(FindingKind.CUT_TAIL, message, reading.entries, each.size - 1))
         else:
             message = f"expected the first {each.size} entries to have the kept root, got another"
-            findings.append(Finding(FindingKind.FORKED, message, witnessed or 0))
+            findings.append(Finding(FindingKind.FORKED, message, witnessed or 0, each.size - 1))
     return witnessed if kept else None
 
 
-def _judge_own(directory: Path, signed: Checkpoint, reading: _Reading, findings: list[Finding]) -> None:
-    """Compare with the checkpoint of the log, and locate a damage with the index."""
+def _judge_own(
+    directory: Path, signed: Checkpoint, reading: _Reading, findings: list[Finding], known_size: int
+) -> None:
+    """Compare with the checkpoint of the log, and locate a damage with the index.
+
+    Args:
+        known_size: number of entries that another checkpoint proves.
+    """
     if reading.roots.get(signed.size) == signed.root:
         if reading.mismatch is not None:
             message = f"expected {layout.INDEX} to match the entries, got another row {reading.mismatch}"
-            findings.append(Finding(FindingKind.BAD_INDEX, message + "; the entries are intact"))
+            message += "; the entries are intact"
+            findings.append(Finding(FindingKind.BAD_INDEX, message, reading.mismatch, file=layout.INDEX))
         elif reading.bad_row:
             message = f"expected the rows of the tree to match the entries, got another in {reading.bad_row}"
-            findings.append(Finding(FindingKind.BAD_INDEX, message + "; the entries are intact"))
+            file = reading.bad_row.partition(",")[0]
+            findings.append(Finding(FindingKind.BAD_INDEX, message + "; the entries are intact", file=file))
         return
     with contextlib.closing(Index(directory)) as index:
         if not _has_signed_root(signed, index):
-            findings.append(_unlocated(signed, reading))
+            findings.append(_unlocated(signed, reading, known_size))
         elif reading.mismatch is None:
             message = f"expected {signed.size} entries, got the first {reading.entries} of them"
             findings.append(Finding(FindingKind.CUT_TAIL, message, reading.entries, signed.size - 1))
@@ -245,12 +258,12 @@ def _has_signed_root(signed: Checkpoint, index: Index) -> bool:
     return frontier.size == signed.size and frontier.root() == signed.root
 
 
-def _unlocated(signed: Checkpoint, reading: _Reading) -> Finding:
+def _unlocated(signed: Checkpoint, reading: _Reading, known_size: int) -> Finding:
     if reading.entries < signed.size:
         message = f"expected {signed.size} entries, got {reading.entries}; the index does not locate the rest"
-        return Finding(FindingKind.CUT_TAIL, message, reading.entries, signed.size - 1)
+        return Finding(FindingKind.CUT_TAIL, message, known_size, signed.size - 1)
     message = f"expected {signed.size} entries with the signed root, got another root; the index does not locate it"
-    return Finding(FindingKind.ALTERED, message)
+    return Finding(FindingKind.ALTERED, message, known_size, signed.size - 1)
 
 
 def _find(leaf: bytes, start: int, stop: int, index: Index) -> int | None:

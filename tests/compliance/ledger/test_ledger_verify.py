@@ -141,7 +141,7 @@ def test_finds_damage_without_an_index_to_locate_it(ledger: Path) -> None:
     (ledger / "entries").write_bytes(b"".join(parts))
     (ledger / "index").unlink()
     finding = only(verify_ledger(ledger, key=GIVEN))
-    assert (finding.kind, finding.first_index) == (FindingKind.ALTERED, None)
+    assert (finding.kind, finding.first_index, finding.last_index) == (FindingKind.ALTERED, 0, SIZE - 1)
 
 
 def test_finds_that_the_whole_log_was_deleted(ledger: Path) -> None:
