@@ -34,6 +34,12 @@ IN_THE_LAB = {
         "sovctl audit witness request.txt --folder ~/witness --name auditor.example --log-key log.vkey",
     ),
     "drift": ("sovctl drift site.yaml --limit n2 --jsonl",),
+    "golden": (
+        "sovctl golden record site.yaml",
+        "sovctl golden record site.yaml --pool chat --replace",
+        "sovctl golden show site.yaml",
+        "sovctl verify site.yaml --level burn-in --check pool.golden-tokens",
+    ),
     "lab": (
         "sovctl lab check",
         "sovctl lab up --directory lab-site",
