@@ -31,6 +31,8 @@ OTHER_EXITS = {
         "sovctl plan my-site/site.yaml",
     ): ExitCode.BAD_INPUT,  # the preset's access key is absent
     ("validate", "sovctl validate site.yaml"): ExitCode.BAD_INPUT,  # the page shows two problems
+    ("verify", "sovctl verify site.yaml --level full --node n1"): ExitCode.BAD_INPUT,  # as in README
+    ("verify", "sovctl verify site.yaml --watch 60"): ExitCode.BAD_INPUT,
     ("node", "sovctl plan"): ExitCode.BAD_INPUT,  # as in README
     ("node", "sovctl node certificate dgx-1"): ExitCode.BAD_INPUT,  # no node is certified
     ("node", "sovctl node verify-certificate dgx-1.json --key kept/log.vkey"): ExitCode.BAD_INPUT,
