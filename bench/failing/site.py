@@ -24,6 +24,7 @@ from sovctl.engine.lab.layout import Lab, node_named
 from sovctl.engine.lab.linux import cgroup
 from sovctl.engine.lab.linux.process import LabFailure, init_process
 from sovctl.support.atomic_files import write_atomic
+from sovctl.support.errors import ExitCode
 
 from ..drifts.lab import LabSite
 
@@ -180,7 +181,8 @@ class FailingSite(LabSite):
 
     def problems_of_ledger(self) -> list[str]:
         """Verify ledger, journals and evidence, and return the findings."""
-        document = json.loads(self.sovctl("audit", "verify", str(self.state), "--json", accept=(0, 1)))
+        answers = (ExitCode.OK, ExitCode.FAILURE, ExitCode.UNPROVEN)
+        document = json.loads(self.sovctl("audit", "verify", str(self.state), "--json", accept=answers))
         return [f"audit verify: {each}" for each in document["findings"][:3]]
 
 
