@@ -20,6 +20,7 @@ from sovctl.engine.site.site import Site
 from sovctl.engine.validation.load import references
 
 MakeSite = Callable[[str], Site]
+CABLING = "device,port,peer,peer_port\nleaf1,1,n1 mlx5_0,1\n"
 
 
 def example(preset: str, folder: Path) -> Site:
@@ -30,7 +31,8 @@ def example(preset: str, folder: Path) -> Site:
     for reference in references(site.spec):
         path = folder / (reference.file or "")
         path.parent.mkdir(exist_ok=True)
-        path.write_text(f"invented-{secrets.token_hex(16)}\n")
+        is_cabling = path.suffix == ".csv"
+        path.write_text(CABLING if is_cabling else f"invented-{secrets.token_hex(16)}\n")
         path.chmod(0o600)
     return site
 

@@ -75,7 +75,7 @@ def test_a_full_disk_is_an_error_in_words_before_the_step_begins(tmp_path: Path)
     assert "free disk space" in caught.value.hint
 
 
-def test_the_ledger_gets_the_newest_line_at_start_waves_and_end(tmp_path: Path) -> None:
+def test_the_ledger_gets_the_digest_of_every_line(tmp_path: Path) -> None:
     bound: list[tuple[str, int, str]] = []
     with Journal(tmp_path, "r", "aa", lambda *line: bound.append(line)) as journal:
         for event in ("started", "wave-started", "role-started", "wave-proven", "finished"):
@@ -84,6 +84,8 @@ def test_the_ledger_gets_the_newest_line_at_start_waves_and_end(tmp_path: Path) 
     digests = [hashlib.sha256(line).hexdigest() for line in lines]
     assert bound == [
         ("apply-started", 1, digests[0]),
+        ("apply-step", 2, digests[1]),
+        ("apply-step", 3, digests[2]),
         ("apply-wave", 4, digests[3]),
         ("apply-finished", 5, digests[4]),
     ]
