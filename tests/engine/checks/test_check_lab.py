@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import pytest
-from lab_site import LabSite, SharedLab
+from lab_site import LabSite, SharedLab, ended, wait_for
 
 from sovctl.engine.checks.model.check import Check, Level
 from sovctl.engine.checks.registry import CHECKS
@@ -157,6 +158,9 @@ NOT_REQUESTED = {
     "nvlink.imex-ready",  # of GB200 and GB300
 }
 
+PAIR_RESULTS = ("site/n1+n2 ib.pair-bandwidth", "site/n1+n2 ib.pair-latency")
+LIMIT_S = 60.0
+
 
 def _runs_without_level(check: Check[Any]) -> bool:
     return not check.is_active and check.level is not Level.BURN_IN
@@ -176,6 +180,36 @@ def test_an_active_test_needs_consent_on_a_node_that_serves(site: LabSite) -> No
         clear_fault(site.lab, node_named("n1"), None)
     assert found["n1 diagnostic.dcgm-r2"]["verdict"] == "PASS"
     assert found["n1 bandwidth.host-to-device"]["verdict"] == "FAIL"
+
+
+def test_a_pair_of_nodes_is_measured_rail_by_rail(site: LabSite) -> None:
+    """The perftest of the nodes is a stand-in; the connections between the nodes and their firewall are real."""
+    wanted = ("--level", "full", *patterns("ib.pair-bandwidth", "ib.pair-latency"), "--allow-downtime", "chat")
+    healthy = verify(site, *wanted, exit_code=ExitCode.OK)
+    assert {key: each["verdict"] for key, each in healthy.items()} == dict.fromkeys(PAIR_RESULTS, "PASS")
+    try:
+        set_fault(site.lab, node_named("n2"), fault_named("rail-slow"))
+        slow = verify(site, *wanted)
+    finally:
+        clear_fault(site.lab, node_named("n2"), None)
+    assert {key: each["verdict"] for key, each in slow.items()} == dict(
+        zip(PAIR_RESULTS, ("FAIL", "PASS"), strict=True)
+    )
+
+
+def test_ctrl_c_ends_an_active_test_on_the_node(site: LabSite) -> None:
+    tool = "pgrep -f 'dcgmi diag' || true"
+    set_fault(site.lab, node_named("n2"), fault_named("diagnostic-hangs"))
+    try:
+        command = ("verify", str(site.file), "--node", "n2", "--level", "full", *patterns("diagnostic.dcgm-r2"))
+        running = site.start(*command)
+        wait_for("the diagnostic to start", lambda: bool(site.on("n2", tool)), limit_s=LIMIT_S)
+        running.send_signal(signal.SIGINT)
+        code, said = ended(running)
+        assert code == ExitCode.INTERRUPTED, said
+        wait_for("the diagnostic to end", lambda: not site.on("n2", tool), limit_s=10)
+    finally:
+        clear_fault(site.lab, node_named("n2"), None)
 
 
 def test_every_check_passes_on_a_whole_site(site: LabSite) -> None:
