@@ -37,10 +37,14 @@ def verify(
         None,
         "--level",
         help="`quick`: seconds; `full`: also tests of minutes, on nodes that do not serve; `burn-in`: also tests of "
-        "hours. Default: all checks that put no load on a node.",
+        "hours. Default, also with --check: quick and full without tests under load, so no check of burn-in.",
     ),
     jobs: int | None = typer.Option(
-        None, "--jobs", min=1, max=64, help="Number of parallel processes; default: one per core."
+        None,
+        "--jobs",
+        min=1,
+        max=64,
+        help="Number of parallel processes; default: one for each 4 nodes, at most one per core.",
     ),
     allow_downtime: list[str] = typer.Option(
         [],

@@ -1,40 +1,36 @@
-"""Measures targets: runs the probe on its node or on the controller, and judges the output.
+"""Measures targets: runs the probes of all nodes side by side, and judges each output.
 
 - No behaviour of a node raises an exception. All targets of an unreachable node are UNKNOWN, after one attempt.
-- An active test runs alone (`active/`), as in `sovctl verify`.
-- The commands of all shared probes of a node run at its first target, each once and at the same time, over one
-  connection. Other probes run one by one.
+- The first `measure` starts the probes of all targets (`node_probes.py`), of at most `NODES_AT_ONCE` nodes at the same
+  time, in the order of the targets.
+- An active test runs alone (`active/`), as in `sovctl verify`: after all probes ended.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from testinfra.host import Host
-
 from sovctl.support.errors import SovctlError
 
 from ...facts.hardware.gpu import SIMULATION_COMMENT
-from ...facts.unreadable import excerpt
 from ...spec.types import Secret
 from ..model.check import judge
-from ..model.probe import Probe, ProbeOutput, joined
+from ..model.check_context import CONTROLLER
 from ..model.result import Result, not_measured, result_of, utc_now
 from ..model.target import CheckTarget
-from ..probes.commands import GREETING
 from . import transport
 from .active.jobs import jobs_of
 from .active.measurement import Measurement
-from .together import LIMIT_S, Together
+from .node_probes import ControllerProbes, MachineProbes, NodeProbes
+from .together import Request
 
-
-@dataclass(frozen=True)
-class _Measurement:
-    output: ProbeOutput
-    started: str
-    ended: str
+NODES_AT_ONCE = 16
+"""Nodes of one process whose probes run at the same time (guess, 2026-11: each has at most three processes of ssh)."""
+STOP_S = 3
+"""Seconds for threads to end after their commands were killed. The process does not wait longer."""
 
 
 @dataclass
@@ -42,7 +38,7 @@ class Observer:
     """The connections and the probe outputs of one run.
 
     Args:
-        targets: all targets that will be measured.
+        targets: all targets that will be measured; fixed after the first `measure`.
         config: file written by `transport.ssh_config`.
         read_secret: returns the value of a secret reference of site.yaml, for a probe's standard input.
         active: runs active tests.
@@ -52,103 +48,95 @@ class Observer:
     config: Path
     read_secret: Callable[[Secret], str]
     active: Measurement
-    _hosts: dict[str, Host] = field(default_factory=dict)
-    _simulated: dict[str, bool | None] = field(default_factory=dict)
-    _lost: dict[str, str] = field(default_factory=dict)
-    _together: dict[str, Together] = field(default_factory=dict)
+    _machines: dict[str, MachineProbes] = field(default_factory=dict)
+    _requests: dict[str, Request] = field(default_factory=dict)
+    _unreadable: dict[str, str] = field(default_factory=dict)
     _active_results: dict[str, Result] = field(default_factory=dict)
+    _threads: list[threading.Thread] = field(default_factory=list)
+    _running: transport.Running = field(default_factory=transport.Running)
 
     def measure(self, target: CheckTarget) -> Result:
         """Return the result of one target; UNKNOWN if it could not be measured."""
+        self._start()
         if target.check.is_active:
             return self._measure_active(target)
-        probe = target.check.probe(target.expectation)
-        host = self._host(target)
-        if reason := self._lost.get(target.node):
-            return not_measured(target, probe.command, reason, utc_now())
-        try:
-            measurement = self._run_probe(target, probe, host)
-        except SovctlError as error:  # an unreadable secret; the message never contains its value
-            return not_measured(target, probe.command, str(error), utc_now())
-        if reason := self._lost.get(target.node):
-            return not_measured(target, probe.command, reason, utc_now())
-        judgement = judge(target.check, measurement.output, target.expectation)
-        is_marked = SIMULATION_COMMENT in measurement.output.stdout
+        request = self._requests[target.id]
+        command = request.probe.command
+        if reason := self._unreadable.get(target.id):
+            return not_measured(target, command, reason, utc_now())
+        machine = self._machines[target.node]
+        measured = machine.wait(request)
+        if machine.lost:
+            return not_measured(target, command, machine.lost, utc_now())
+        judgement = judge(target.check, measured.output, target.expectation)
+        is_marked = SIMULATION_COMMENT in measured.output.stdout
         return result_of(
             target,
-            probe.command,
-            measurement.output,
+            command,
+            measured.output,
             judgement,
-            started=measurement.started,
-            ended=measurement.ended,
-            simulated=True if is_marked else self._simulated[target.node],
+            started=measured.started,
+            ended=measured.ended,
+            simulated=True if is_marked else machine.simulated,
         )
+
+    def close(self) -> None:
+        """End all commands, and close the shared connections of reachable nodes."""
+        self._running.stop()
+        for thread in self._threads:
+            thread.join(STOP_S)
 
     def _measure_active(self, target: CheckTarget) -> Result:
         """Return the result of an active target; the first target of a job runs it."""
+        for thread in self._threads:
+            thread.join()
         if target.id not in self._active_results:
             jobs = jobs_of(each for each in self.targets if each.check.is_active)
             job = next(job for job in jobs if target in job.targets)
             self._active_results |= {result.target_id: result for result in self.active.measure(job)}
         return self._active_results[target.id]
 
-    def close(self) -> None:
-        """Close the shared connections of reachable nodes."""
-        up = [name for name, simulated in self._simulated.items() if simulated is not None and name not in self._lost]
-        transport.close_connections(self.config, up)
+    def _start(self) -> None:
+        """Start the threads, at the first call."""
+        if self._machines:
+            return
+        by_node: dict[str, list[Request]] = {}
+        for target in self.targets:
+            requests = by_node.setdefault(target.node, [])
+            if not target.check.is_active:
+                requests += self._request(target)
+        self._machines.update({name: self._machine(name, requests) for name, requests in by_node.items()})
+        waiting = iter(list(self._machines.items()))
+        lock = threading.Lock()
 
-    def _host(self, target: CheckTarget) -> Host:
-        """Return the machine of a target; runs `GREETING` on a node's first use."""
-        if target.node in self._hosts:
-            return self._hosts[target.node]
-        host = transport.controller_host() if target.is_controller else transport.node_host(target.node, self.config)
-        self._hosts[target.node] = host
-        self._simulated[target.node] = None
-        if target.is_controller:
-            return host  # `run` marks the controller's results as simulated if any node's are
-        greeting = self._run(target.node, host, GREETING, timeout_s=30, stdin=b"")
-        words = greeting.stdout.split()
-        if words in (["simulated"], ["real"]):
-            self._simulated[target.node] = words == ["simulated"]
-        elif target.node not in self._lost:
-            self._lost[target.node] = (
-                f"unexpected output of the first command: {excerpt(greeting.stdout + greeting.stderr)}"
-            )
-        return host
+        def work() -> None:
+            while True:
+                with lock:
+                    name, machine = next(waiting, ("", None))
+                if machine is None:
+                    return
+                machine.run()
+                if machine.simulated is not None and not machine.lost:
+                    transport.close_connections(self.config, [name])
 
-    def _run_probe(self, target: CheckTarget, probe: Probe, host: Host) -> _Measurement:
-        if probe.is_shared and not target.is_controller:
-            outputs = self._shared_outputs(target.node, host)
-            return _Measurement(joined(outputs.of(probe)), outputs.started, outputs.ended)
-        stdin = b"" if probe.secret is None else f"{self.read_secret(probe.secret)}\n".encode()
-        command = probe.command if target.is_controller else transport.as_root(probe.command, probe.timeout_s)
-        started = utc_now()
-        output = self._run(target.node, host, command, timeout_s=probe.timeout_s + transport.GRACE_S, stdin=stdin)
-        return _Measurement(output, started, utc_now())
+        count = min(NODES_AT_ONCE, len(self._machines))
+        self._threads += [threading.Thread(target=work, daemon=True) for _ in range(count)]
+        for thread in self._threads:
+            thread.start()
 
-    def _shared_outputs(self, node: str, host: Host) -> Together:
-        """Return the outputs of the commands of all shared probes of a node; run them at the first call."""
-        if node not in self._together:
-            probes = [
-                each.check.probe(each.expectation)
-                for each in self.targets
-                if each.node == node and not each.check.is_active
-            ]
-            together = self._together[node] = Together([probe for probe in probes if probe.is_shared])
-            command = transport.as_root(together.command, LIMIT_S)
-            output = self._run(node, host, command, timeout_s=LIMIT_S + transport.GRACE_S, stdin=together.request)
-            together.take(output, utc_now())
-        return self._together[node]
+    def _request(self, target: CheckTarget) -> list[Request]:
+        """Return the request of a target; none if its secret cannot be read."""
+        probe = target.check.probe(target.expectation)
+        self._requests[target.id] = Request(probe)
+        if probe.secret is not None:
+            try:
+                self._requests[target.id] = Request(probe, f"{self.read_secret(probe.secret)}\n")
+            except SovctlError as error:  # its message never contains the value
+                self._unreadable[target.id] = str(error)
+                return []
+        return [self._requests[target.id]]
 
-    def _run(self, node: str, host: Host, command: str, *, timeout_s: int, stdin: bytes) -> ProbeOutput:
-        try:
-            result = host.run(command, timeout_s=timeout_s, stdin=stdin)
-        except OSError as error:
-            return ProbeOutput(None, "", f"{type(error).__name__}: {error.strerror}")
-        out, err = (text.decode("utf-8", "replace") for text in (result.stdout_bytes, result.stderr_bytes))
-        if result.rc == transport.SSH_LOST:
-            # ssh prints its error after any banner of the server.
-            lines = [line for line in err.splitlines() if line.strip()]
-            self._lost[node] = f"ssh to the node failed: {excerpt(lines[-1]) if lines else 'no message'}"
-        code = None if result.rc in (transport.SSH_LOST, transport.ENDED_BY_US) else result.rc
-        return ProbeOutput(code, out, err)
+    def _machine(self, name: str, requests: Sequence[Request]) -> MachineProbes:
+        if name == CONTROLLER:
+            return ControllerProbes(transport.controller_host(), self._running, requests)
+        return NodeProbes(transport.node_host(name, self.config), self._running, requests)

@@ -65,6 +65,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("target", targets, ids=[target.id for target in targets])
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Measure the selected targets only: the probes of all of them start at the first test."""
+    run = session.config.stash[_RUN]
+    selected = {item.callspec.id for item in session.items if isinstance(item, pytest.Function)}
+    run.observer.targets = [target for target in run.targets if target.id in selected]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Stop if the process that reads the results has ended."""

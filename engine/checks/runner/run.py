@@ -4,13 +4,14 @@ measured.
     result = run(site, today=..., report=print)
     result.results           # one per target, in the order of the targets, also after an interruption
 
-Each process measures some of the nodes and sends its results through a pipe. It stops if this process ends. Active
-tests run in this process (`active/`), because they must not overlap.
+Each process measures some of the nodes side by side, and sends its results through a pipe. It stops if this process
+ends. Active tests run in this process (`active/`), because they must not overlap.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -43,6 +44,8 @@ from .transport import ssh_config
 
 SUITE = package_folder("engine/checks/runner/suite")
 STOP_GRACE_S = 5
+NODES_A_PROCESS = 4
+"""Nodes of one process by default, because its start takes 2 s of processor time, and the tests of a node 0.6 s."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ def run(
         nodes: names, `site` for the controller; all if empty.
         checks: patterns of check ids; all if empty.
         level: contains the checks; None: those of quick and full that put no load on a node.
-        jobs: number of parallel processes; None: one per node, at most the number of cores.
+        jobs: number of parallel processes; None: one for each `NODES_A_PROCESS` nodes, at most the number of cores.
         allow_downtime: pools, and `gateway`, next to which active tests may run.
         report: called for each result with the number of results, the number of targets, target and result.
         progress: called once per second with the active tests that run.
@@ -168,7 +171,7 @@ def _commands(
         if not fleet.is_fleet(target) and not target.check.is_active:
             ids.setdefault(target.node, set()).add(target.check.id)
     nodes = list(ids)
-    count = min(len(nodes), jobs or os.cpu_count() or 1)
+    count = min(len(nodes), jobs or min(math.ceil(len(nodes) / NODES_A_PROCESS), os.cpu_count() or 1))
     shared = [
         *(sys.executable, "-P", "-m", "pytest", "-q", "-c", str(SUITE / "pytest.ini"), "--rootdir", str(SUITE)),
         *("-p", "sovctl.engine.checks.runner.pytest_plugin", "--sovctl-site", str(site.loaded.path.resolve())),

@@ -7,6 +7,7 @@ secrets. ssh verifies host keys with the site's known_hosts file only, and uses 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shlex
 import signal
@@ -70,20 +71,74 @@ def ssh_config(spec: SiteSpec, site_folder: Path, control_folder: Path) -> str:
     )
 
 
-class NodeBackend(SshBackend):  # type: ignore[misc]  # testinfra is not typed
-    """testinfra's ssh backend; `run` also takes `timeout_s` and `stdin`."""
+class Running:
+    """Running commands of several threads, which another thread can end."""
 
-    def run(self, command: str, *args: str, timeout_s: float = 60, stdin: bytes = b"", **_: Any) -> CommandResult:
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._is_stopped = False
+
+    def start(self, words: Sequence[str]) -> subprocess.Popen[bytes]:
+        """Start a command.
+
+        Raises:
+            OSError: its program is absent, or `stop` was called.
+        """
+        with self._lock:
+            if self._is_stopped:
+                raise OSError(errno.ECANCELED, "stopped")
+            # A new process group in the same session, so that this process can kill the group, and `run` the session.
+            process = subprocess.Popen(
+                words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0
+            )
+            self._processes.add(process)
+        return process
+
+    def end(self, process: subprocess.Popen[bytes]) -> None:
+        """Kill the process group of a command if it still runs."""
+        with self._lock:
+            self._processes.discard(process)
+            _end(process)
+
+    def stop(self) -> None:
+        """Kill all commands, and start no more."""
+        with self._lock:
+            self._is_stopped = True
+            for process in self._processes:
+                _kill(process)
+
+
+class NodeBackend(SshBackend):  # type: ignore[misc]  # testinfra is not typed
+    """testinfra's ssh backend; `run` also takes `timeout_s`, `stdin` and `running`."""
+
+    def run(
+        self,
+        command: str,
+        *args: str,
+        timeout_s: float = 60,
+        stdin: bytes = b"",
+        running: Running | None = None,
+        **_: Any,
+    ) -> CommandResult:
         words = ["ssh", "-F", str(self.ssh_config), self.host.name, self.get_command(command, *args)]
-        return _result(self, command, *run_bounded(words, timeout_s=timeout_s, stdin=stdin))
+        return _result(self, command, *run_bounded(words, timeout_s=timeout_s, stdin=stdin, running=running))
 
 
 class ControllerBackend(LocalBackend):  # type: ignore[misc]  # testinfra is not typed
-    """This machine, as the user who runs sovctl; `run` also takes `timeout_s` and `stdin`."""
+    """This machine, as the user who runs sovctl; `run` also takes `timeout_s`, `stdin` and `running`."""
 
-    def run(self, command: str, *args: str, timeout_s: float = 60, stdin: bytes = b"", **_: Any) -> CommandResult:
+    def run(
+        self,
+        command: str,
+        *args: str,
+        timeout_s: float = 60,
+        stdin: bytes = b"",
+        running: Running | None = None,
+        **_: Any,
+    ) -> CommandResult:
         words = ["sh", "-c", self.get_command(command, *args)]
-        return _result(self, command, *run_bounded(words, timeout_s=timeout_s, stdin=stdin))
+        return _result(self, command, *run_bounded(words, timeout_s=timeout_s, stdin=stdin, running=running))
 
 
 def node_host(name: str, config: Path) -> Host:
@@ -108,16 +163,16 @@ def close_connections(config: Path, names: Sequence[str]) -> None:
             subprocess.run(["ssh", "-F", str(config), "-O", "exit", name], capture_output=True, timeout=5, check=False)
 
 
-def run_bounded(words: Sequence[str], *, timeout_s: float, stdin: bytes) -> tuple[int | None, bytes, bytes]:
+def run_bounded(
+    words: Sequence[str], *, timeout_s: float, stdin: bytes, running: Running | None = None
+) -> tuple[int | None, bytes, bytes]:
     """Run a command; kill it after `timeout_s`, or if its output exceeds `LIMIT_BYTES`.
 
     Returns:
         Exit code (None if the command was killed), standard output, standard error.
     """
-    # A new process group in the same session, so that this process can kill the group, and `run` the session.
-    process = subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0
-    )
+    running = running or Running()
+    process = running.start(words)
     out, err = bytearray(), bytearray()
     readers = [
         threading.Thread(target=_read, args=(stream, into, process), daemon=True)
@@ -135,10 +190,8 @@ def run_bounded(words: Sequence[str], *, timeout_s: float, stdin: bytes) -> tupl
     except subprocess.TimeoutExpired:
         code = None
         err += f"timeout after {timeout_s:g} s".encode()
-    except BaseException:
-        _end(process)
-        raise
-    _end(process)
+    finally:
+        running.end(process)
     for reader in readers:
         reader.join(GRACE_S)
     for stream in (process.stdout, process.stderr):
@@ -153,7 +206,7 @@ def _read(stream: IO[bytes], into: bytearray, process: subprocess.Popen[bytes]) 
     for chunk in _chunks(stream):
         into += chunk
         if len(into) > LIMIT_BYTES:
-            _end(process)
+            _kill(process)
             return
 
 
@@ -164,11 +217,16 @@ def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process group if the command still runs."""
+    """Kill the process group if the command still runs, and wait for it."""
+    if process.poll() is None:
+        _kill(process)
+        process.wait()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def _result(backend: Any, command: str, code: int | None, out: bytes, err: bytes) -> CommandResult:

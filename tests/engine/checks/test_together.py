@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 from sovctl.engine.checks.model.probe import TIMED_OUT, Probe, ProbeOutput, joined
 from sovctl.engine.checks.model.probe_sections import parse_sections
 from sovctl.engine.checks.model.result import utc_now
-from sovctl.engine.checks.runner.together import Together
+from sovctl.engine.checks.runner.together import Request, Together
 
 
-def measured(*probes: Probe) -> Together:
+def measured(*probes: Probe, at_once: int = 6, stdin: str = "") -> Together:
     """Run on this machine what otherwise runs on a node."""
-    together = Together(probes)
+    together = Together([Request(probe, stdin) for probe in probes], at_once=at_once)
     done = subprocess.run(
         ["sh", "-c", together.command], input=together.request, capture_output=True, timeout=60, check=False
     )
@@ -23,7 +24,7 @@ def measured(*probes: Probe) -> Together:
 def test_the_output_is_that_of_the_probe_alone() -> None:
     probe = Probe.of(one="echo first; echo noise >&2", two="printf cut-short", three="echo x; exit 7", four="true")
     alone = subprocess.run(["sh", "-c", probe.command], capture_output=True, text=True, check=True)
-    found = joined(measured(probe).of(probe))
+    found = joined(measured(probe).of(Request(probe)))
     assert (found.exit_code, found.stdout) == (0, alone.stdout)
     assert parse_sections(found) == parse_sections(ProbeOutput(0, alone.stdout, alone.stderr))
 
@@ -32,25 +33,44 @@ def test_an_equal_command_of_two_probes_runs_once(tmp_path: object) -> None:
     command = f"echo ran >> {tmp_path}/runs; cat {tmp_path}/runs"
     one, two = Probe.of(a=command), Probe.of(b=command, c="echo 1")
     together = measured(one, two)
-    assert together.of(one)["a"].stdout == together.of(two)["b"].stdout == "ran\n"
+    assert together.of(Request(one))["a"].stdout == together.of(Request(two))["b"].stdout == "ran\n"
 
 
 def test_a_command_that_hangs_is_a_timeout_of_its_probe_only() -> None:
     hanging, good = Probe({"a": "sleep 30", "b": "echo 1"}, timeout_s=1), Probe.of(c="echo 2")
     together = measured(hanging, good)
-    assert joined(together.of(hanging)).exit_code == TIMED_OUT
-    assert parse_sections(joined(together.of(good))).text("c").strip() == "2"
+    assert joined(together.of(Request(hanging))).exit_code == TIMED_OUT
+    assert parse_sections(joined(together.of(Request(good)))).text("c").strip() == "2"
 
 
 def test_a_missing_or_cut_line_is_not_an_output() -> None:
     one, two = Probe.of(a="echo 1"), Probe.of(b="echo 2")
-    together = Together([one, two])
+    together = Together([Request(one), Request(two)])
     together.take(
         ProbeOutput(0, '{"number": 0, "exit_code": 0, "stdout": "1", "stderr": ""}\n{"number": 1, "ex', ""), ""
     )
-    assert joined(together.of(one)).exit_code == 0
-    assert joined(together.of(two)).exit_code is None
-    lost = Together([one])
+    assert joined(together.of(Request(one))).exit_code == 0
+    assert joined(together.of(Request(two))).exit_code is None
+    lost = Together([Request(one)])
     lost.take(ProbeOutput(1, "", "sudo: a password is required"), "")
-    assert joined(lost.of(one)).exit_code is None
-    assert "password is required" in joined(lost.of(one)).stderr
+    assert joined(lost.of(Request(one))).exit_code is None
+    assert "password is required" in joined(lost.of(Request(one))).stderr
+
+
+def test_a_secret_reaches_its_command_on_standard_input_only() -> None:
+    probe, other = Probe.of(a="cat; cat /proc/$$/cmdline | tr '\\0' ' '"), Probe.of(b="cat")
+    together = Together([Request(probe, "s3cret\n"), Request(other)], at_once=1)
+    assert "s3cret" not in together.command
+    done = subprocess.run(["sh", "-c", together.command], input=together.request, capture_output=True, check=True)
+    together.take(ProbeOutput(0, done.stdout.decode(), ""), utc_now())
+    assert together.of(Request(probe, "s3cret\n"))["a"].stdout.startswith("s3cret\n")
+    assert together.of(Request(probe, "s3cret\n"))["a"].stdout.count("s3cret") == 1
+    assert together.of(Request(other))["b"].stdout == ""
+    assert together.of(Request(probe, "another\n"))["a"].exit_code is None
+
+
+def test_commands_one_by_one_keep_their_order(tmp_path: Path) -> None:
+    commands = {name: f"echo {name} >> {tmp_path}/log; sleep 0.05; echo {name} >> {tmp_path}/log" for name in "cab"}
+    together = measured(Probe(commands, timeout_s=20), Probe.of(last=f"cat {tmp_path}/log"), at_once=1)
+    assert together.limit_s == 3 * 20 + 60
+    assert together.of(Request(Probe.of(last=f"cat {tmp_path}/log")))["last"].stdout.split() == list("ccaabb")

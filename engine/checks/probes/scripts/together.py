@@ -1,6 +1,6 @@
 """Runs shell commands at the same time, each with its own time limit, and prints one JSON line per command.
 
-Standard input: one JSON object per line: {"number": 0, "command": "nvidia-smi -q -x", "timeout_s": 60}
+Standard input: one JSON object per line: {"number": 0, "command": "nvidia-smi -q -x", "timeout_s": 60, "stdin": ""}
 Output: {"number": 0, "exit_code": 0, "stdout": "...", "stderr": "...", "started": 1.0, "ended": 1.2}; times in Unix
 seconds. The exit code of a command that exceeded its limit is 124, as of timeout(1).
 """
@@ -22,7 +22,7 @@ def run(row: dict[str, Any]) -> dict[str, Any]:
     """Return the result of one command."""
     started = time.time()
     words = ["timeout", "-k", "5", str(row["timeout_s"]), "sh", "-c", row["command"]]
-    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    done = subprocess.run(words, input=row["stdin"].encode(), capture_output=True, check=False)
     code, out, err = done.returncode, done.stdout, done.stderr
     if len(out) + len(err) > LIMIT_BYTES:
         code, out, err = 1, b"", b"output of more than %d bytes" % LIMIT_BYTES
