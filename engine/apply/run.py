@@ -26,6 +26,7 @@ from ..site.applied import Applied, keep, locks_of
 from ..site.site import Site
 from .availability.consent import check_consent
 from .availability.gate import MakeGate
+from .baseline import record_baselines, store_differences
 from .journal import newest
 from .node_lock.locks import NodeLocks
 from .outcome import Outcome
@@ -97,6 +98,7 @@ def apply(
         members.register(
             site.state.root, members.load(site.state.root, site.state.applied), site.spec, plan.facts_sha256
         )
+        store_differences(site, context, facts, {change.node for change in current})
         run = Run(run_id, lock, locks, resume=resume, allow_downtime=allow_downtime)
         try:
             run_waves(site, plan, current, facts, run, gate=gate, report=report)
@@ -104,6 +106,7 @@ def apply(
             hint = "the apply stopped; free space on that disk, then: sovctl apply --resume"
             raise LedgerUnwritable(error.message, where=error.where, hint=hint) from None
         context = site.context()
+        record_baselines(site, context, facts, report=report)
         if plan.scope == EVERYTHING and not plan.unknown:
             record = Applied(
                 run_id,

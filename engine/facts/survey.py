@@ -14,7 +14,8 @@ class Thing(NamedTuple):
     Args:
         kind: `file`, `program`, `unit`, `cron`, `listener`, `user`, `preload`, `access`, `package source`,
             `changed package file`, `library`, `privileged program`, `login variable`, `process`, `route`,
-            `host name` or `time zone`.
+            `host name`, `time zone`, or since the last apply `changed file`, `account`, `package hold`, `address`,
+            `service variable` or `mount`.
         name: path, address, account, destination or host name.
         detail: reason for the reader.
     """

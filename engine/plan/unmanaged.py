@@ -1,5 +1,6 @@
 """Unmanaged things on nodes: files, programs, libraries, units, cron entries, users, listeners, processes and routes of
-neither a package nor sovctl, package files that differ from their package, and another host name or time zone.
+neither a package nor sovctl, package files that differ from their package, and another host name or time zone. Also
+what changed on a node since the last apply, compared with its baseline.
 
 They are a section of the plan. Apply never removes them: with `unmanaged: refuse` it fails until they are gone.
 """
@@ -27,6 +28,7 @@ from ..resources.resource_type import Query
 from ..resources.services.unit import full_name
 from ..spec import Node
 from ..spec.service_accounts import ENGINE_USER, GATEWAY_USER
+from . import baseline
 
 PROGRAM = package_folder("engine/facts/probes") / "survey_probe.py"
 ACCOUNTS_PROGRAM = package_folder("engine/facts/probes") / "accounts_probe.py"
@@ -56,8 +58,9 @@ class Unmanaged:
     Args:
         kind: `file`, `program`, `unit`, `cron`, `listener`, `user`, `preload`, `access`, `package source`,
             `changed package file`, `boot option`, `library`, `privileged program`, `login variable`, `process`,
-            `route`, `host name` or `time zone`.
-        name: path, address, user name, destination of a route, or host name.
+            `route`, `host name`, `time zone`, or since the last apply `changed file`, `account`, `package hold`,
+            `address`, `service variable` or `mount`.
+        name: path, address, user name, destination of a route, host name, package, or name of a variable.
         detail: reason for the reader.
     """
 
@@ -119,7 +122,10 @@ def commands(context: Context, node: Node, queries: Iterable[Query]) -> dict[str
         (PROGRAMS_QUERY, PROGRAMS_PROGRAM, programs),
         (RUNNING_QUERY, RUNNING_PROGRAM, running),
     )
-    return {name: ["python3", "-c", package_text(path), json.dumps(values)] for name, path, values in surveys}
+    found = {name: ["python3", "-c", package_text(path), json.dumps(values)] for name, path, values in surveys}
+    return found | (
+        {baseline.QUERY: baseline.comparison(context, node, queries)} if node.name in context.baselines else {}
+    )
 
 
 def unmanaged_on(context: Context, facts: NodeFacts, changes: Iterable[Change]) -> Iterator[Unmanaged]:
@@ -128,13 +134,17 @@ def unmanaged_on(context: Context, facts: NodeFacts, changes: Iterable[Change]) 
     Args:
         changes: planned changes of the node.
     """
+    changes = list(changes)
     planned = {
         str(path)
         for change in changes
         for key in ("files", "other_files")
         for path in (change.before or {}).get(key, ())
     }
-    for kind, name, detail in [*_things(facts), *_boot_options(context, facts)]:
+    things = [*_things(facts), *_boot_options(context, facts)]
+    has_row = {thing.name for thing in things} | {change.name for change in changes}
+    things += [thing for thing in baseline.differences(context, facts) if thing.name not in has_row]
+    for kind, name, detail in things:
         is_allowed = any(fnmatchcase(name, pattern) for pattern in context.spec.unmanaged_allowed)
         if not is_allowed and name not in planned and not _is_planned_source(name):
             yield Unmanaged(facts.node, kind, name, detail)

@@ -26,6 +26,19 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
+class Baseline:
+    """Record of the baseline of a node.
+
+    Args:
+        sha256: digest of the file on the node.
+        differing: kinds and names of what differed before an apply that did not record a new baseline; None otherwise.
+    """
+
+    sha256: str
+    differing: frozenset[tuple[str, str]] | None = None
+
+
+@dataclass(frozen=True)
 class Context:
     """A site as input of the resource types.
 
@@ -42,6 +55,7 @@ class Context:
         code_sha256: digest of this controller's code, which the gateway runs as a wheel.
         catalog_files: the site's catalogue entries and measurements, if it has any.
         trees: records of trees, by (node, `tree_id`); empty before the first apply.
+        baselines: records of the baselines of nodes, by node; empty before the first apply.
         removed: nodes that sovctl manages and site.yaml no longer contains.
         access_key: public key of `access.key_file` as `type key`; empty if the file is absent or unreadable.
     """
@@ -60,6 +74,7 @@ class Context:
     clients_sha256: str = CREATED_BY_APPLY
     unavailable: frozenset[str] = frozenset()
     trees: Mapping[tuple[str, str], TreeRecord] = field(default_factory=dict)
+    baselines: Mapping[str, Baseline] = field(default_factory=dict)
     removed: tuple[Node, ...] = ()
     access_key: str = ""
 

@@ -14,7 +14,7 @@ from sovctl.support.errors import InputError
 
 from ..lifecycle import certificate_store, store
 from ..spec import Node
-from . import counter_records, members, tree_records
+from . import baseline_records, counter_records, members, tree_records
 from .site import Site
 
 Append = Callable[[Sequence[Mapping[str, Any]]], object]
@@ -57,6 +57,7 @@ def retire(site: Site, node: Node, cause: Cause, append: Append) -> str | None:
     append([record])
     tree_records.drop(site.state.trees, node.name)
     counter_records.drop(site.state.counters, node.name)
+    baseline_records.drop(site.state.root, node.name)
     (site.state.facts / f"{node.name}.json").unlink(missing_ok=True)
     certificate_store.drop(root, node.name)
     store.drop(root, node.name)

@@ -25,7 +25,7 @@ from ..plan.waves import waves
 from ..resources.context import Context
 from ..spec import Node, NodeGroup, SiteSpec
 from ..validation.load import LoadedSpec, check_files, load
-from . import members, own_address, tree_records
+from . import baseline_records, members, own_address, tree_records
 from . import network_namespace as netns
 from .credentials import Credentials
 from .state_folder import SiteState
@@ -95,7 +95,7 @@ class Site:
         # The first plan of a site that requires certificates prepares the nodes, without pools.
         if not uncertified or has_any(self.state.root):
             _check_every_pool_serves(context)
-        context = replace(context, removed=self.removed())
+        context = replace(context, removed=self.removed(), baselines=baseline_records.load(self.state.root))
         credentials = self.credentials
         fingerprints, sha256 = credentials.fingerprints(context), credentials.clients_sha256()
         renewals, trees = credentials.renewals(), tree_records.load(self.state.trees)

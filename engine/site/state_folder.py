@@ -14,6 +14,7 @@
   reports/    reports for auditors
   golden/     recorded tokens of pools
   nodes.json, members.json   life cycle and registry of nodes
+  baselines.json   digests of the baselines of nodes
   lock        held while a command changes the site
 """
 

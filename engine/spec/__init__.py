@@ -372,12 +372,13 @@ class SiteSpec(SpecModel):
     gateway: Gateway | None = None
     """Gateway between clients and models. Default: none."""
     unmanaged: UnmanagedRule = UnmanagedRule.REPORT
-    """Files, units, users and listeners on nodes that neither a package nor sovctl put there. `report`: a plan lists
-    them. `refuse`: apply also fails until they are gone. Apply never removes them."""
+    """Files, units, users and listeners on nodes that neither a package nor sovctl put there, and what changed in /etc,
+    accounts, addresses and mounts since the last apply. `report`: a plan lists them. `refuse`: apply also fails until
+    they are gone. Apply never removes them."""
     unmanaged_allowed: list[Annotated[str, StringConstraints(min_length=1, max_length=200)]] = Field(
         default_factory=list
     )
-    """Paths, addresses or user names of unmanaged things that a plan omits, such as `/etc/agent/*`. `*` matches any
+    """Paths, addresses or other names of unmanaged things that a plan omits, such as `/etc/agent/*`. `*` matches any
     characters."""
     rollout: Rollout = Rollout()
     """Limits of an apply: capacity that keeps serving, tolerated failures, draining."""

@@ -24,6 +24,9 @@ MANAGED = ("/opt/", "/snap/", "/var/lib/snapd/", "/memfd:runc_cloned:")
 OF_PACKAGES = ("/usr/bin/", "/usr/sbin/", "/usr/lib", "/bin/", "/sbin/", "/lib")
 INSTALLING = re.compile(r"\.dpkg-(new|tmp|old)$|;[0-9a-f]{8}$")
 CONTAINER = re.compile(r"docker|containerd|kubepods|libpod|crio|podman|buildah|lxc|machine\.slice|garden|nspawn")
+# Groups of sessions, with pam_systemd and without.
+OF_SESSIONS = re.compile(r"/session-[^/]*\.scope|/sshd?\.service")
+INTERPRETER = re.compile(r"(ba|da|z|k)?sh$|busybox|python|perl|ruby|node")
 UTC = ("UTC", "UCT", "Zulu", "Universal", "GMT", "GMT0", "Greenwich")
 ZONES = "/usr/share/zoneinfo/"
 # `ip` prints no protocol without -d for `boot`, which is that of routes added by hand (ip-route(8)).
@@ -119,6 +122,30 @@ def processes(accounts, known):
             yield ["process", path, detail]
 
 
+def left_running():
+    """Yield processes whose session ended: they belong to the group of a session, and their parent is init."""
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        group = read(f"/proc/{pid}/cgroup").strip()
+        if not OF_SESSIONS.search(group) or is_of_container(pid):
+            continue
+        parent = re.search(r"^PPid:\t(\d+)$", read(f"/proc/{pid}/status"), re.MULTILINE)
+        if parent and parent[1] == "1" and (name := program_of(pid)):
+            yield ["process", name, "its session ended, and it still runs"]
+
+
+def program_of(pid):
+    """Return the script or program of a process; empty for the server that makes the sessions. No other arguments."""
+    try:
+        exe = os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""  # it ended
+    if os.path.basename(exe).startswith(("sshd", "systemd", "(sd-pam)")):
+        return ""
+    words = read(f"/proc/{pid}/cmdline").split("\0")
+    scripts = (word for word in words[1:] if word.startswith("/") and os.path.isfile(word))
+    return next(scripts, exe) if INTERPRETER.match(os.path.basename(exe)) else exe
+
+
 def zone():
     """Return the name of the time zone; None for a file of an unknown zone."""
     path = ROOT + "/etc/localtime"
@@ -191,7 +218,7 @@ def main():
     request = json.loads(sys.argv[1])
     found = [
         *processes(request["accounts"], set(request["known"])), *time_zone(request["zones"]),
-        *host_name(request["node"]), *routes(),
+        *host_name(request["node"]), *routes(), *(left_running() if not ROOT else ()),
     ]  # fmt: skip
     unique = {(kind, name): detail for kind, name, detail in found}
     json.dump([[*key, detail] for key, detail in sorted(unique.items())], sys.stdout)

@@ -12,6 +12,7 @@ from planned_nodes import planned
 from strategies import context
 
 from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.plan.baseline import QUERY as SINCE_APPLY
 from sovctl.engine.plan.build import changes, queries_on, unmanaged_things
 from sovctl.engine.plan.unmanaged import (
     ACCOUNTS_QUERY,
@@ -22,7 +23,7 @@ from sovctl.engine.plan.unmanaged import (
     Unmanaged,
     commands,
 )
-from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.context import Baseline, Context
 from sovctl.support.errors import SovctlError
 
 CRON = ["cron", "/etc/cron.d/x", "of no package"]
@@ -111,3 +112,38 @@ def test_the_surveys_know_the_files_units_and_accounts_of_the_site() -> None:
     assert ["/usr/bin/sudo", "u"] in programs["privileged"]
     assert (running["node"], running["zones"], running["accounts"]) == ("s1", [], ["sovctl-vllm", "sovctl-gateway"])
     assert shlex.split(shlex.join(found[QUERY])) == found[QUERY]
+
+
+def since_apply(baseline: Baseline, *rows: list[str], **answers: object) -> list[Unmanaged]:
+    """The unmanaged things of the lab, with rows of the baseline of n1."""
+    made, facts = site(**answers)
+    facts["n1"] = with_answer(facts["n1"], SINCE_APPLY, json.dumps(rows))
+    return unmanaged_things(replace(made, baselines={"n1": baseline}), facts, [])
+
+
+PROXY = ["service variable", "https_proxy", "new since the last apply"]
+SWITCH = ["changed file", "/etc/nsswitch.conf", "changed since the last apply: content"]
+
+
+def test_what_changed_since_the_last_apply_has_a_row() -> None:
+    found = since_apply(Baseline("a" * 64), PROXY, SWITCH)
+    assert ids(found) == ["n1/changed file//etc/nsswitch.conf", "n1/service variable/https_proxy"]
+
+
+def test_what_another_survey_reports_has_one_row() -> None:
+    found = since_apply(Baseline("a" * 64), ["changed file", "/etc/cron.d/x", "new"], unmanaged=[CRON])
+    assert ids(found) == ["n1/cron//etc/cron.d/x"]
+
+
+def test_an_incomplete_apply_does_not_report_its_own_changes() -> None:
+    pending = Baseline("a" * 64, frozenset({("service variable", "https_proxy")}))
+    assert ids(since_apply(pending, PROXY, SWITCH)) == ["n1/service variable/https_proxy"]
+
+
+def test_a_node_without_a_baseline_is_not_compared() -> None:
+    made, _ = site()
+    node = made.spec.node("n1")
+    queries = queries_on(made, node)
+    assert SINCE_APPLY not in commands(made, node, queries)
+    recorded = replace(made, baselines={"n1": Baseline("a" * 64)})
+    assert SINCE_APPLY in commands(recorded, node, queries)

@@ -7,6 +7,8 @@ import json
 from check_cases.case import FAIL, UNKNOWN, Bad, Sample
 
 from sovctl.engine.checks.definitions.plan import empty_after_apply, nothing_unmanaged
+from sovctl.engine.plan import baseline
+from sovctl.engine.plan.unmanaged import QUERIES
 
 SAMPLES = {
     "plan.empty-after-apply": Sample(
@@ -23,14 +25,22 @@ SAMPLES = {
         ("changes", "facts_sha256"),
     ),
     "plan.nothing-unmanaged": Sample(
-        nothing_unmanaged.Expected(surveys=(("true",),) * 4, allowed=("/etc/agent/*",), is_refused=True),
+        nothing_unmanaged.Expected(
+            surveys=tuple((name, ("true",)) for name in (*QUERIES, baseline.QUERY)),
+            allowed=("/etc/agent/*",),
+            is_refused=True,
+        ),
         {
             "unmanaged": '[["file", "/etc/agent/x", "of no package"]]\n',
             "unmanaged-accounts": "[]\n",
             "unmanaged-programs": "[]\n",
             "unmanaged-running": "[]\n",
+            "unmanaged-since-apply": "[]\n",
         },
         {
+            "a-changed-file": Bad(
+                {"unmanaged-since-apply": '[["changed file", "/etc/nsswitch.conf", "content"]]'}, FAIL, "nsswitch.conf"
+            ),
             "a-file": Bad(
                 {"unmanaged": '[["file", "/etc/x", "of no package"]]\n'}, FAIL, "no file /etc/x, got of no package"
             ),

@@ -1,0 +1,55 @@
+"""Records the baselines of nodes after an apply.
+
+What differs before the apply is stored first, so that a killed and resumed apply does not report its own changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from ..facts.node import NodeFacts
+from ..plan.baseline import differences, recording
+from ..plan.build import queries_on
+from ..resources.context import Baseline, Context
+from ..site import baseline_records
+from ..site.site import Site
+from .progress import Progress, Report
+from .remote import run_on
+
+_LIMIT_S = 60.0
+
+
+def store_differences(site: Site, context: Context, facts: Mapping[str, NodeFacts], changing: Collection[str]) -> None:
+    """Store what differs from the baselines of nodes before they are changed."""
+    found = {}
+    for name in changing:
+        known = context.baselines.get(name)
+        if known is not None and known.differing is None:
+            differing = frozenset((each.kind, each.name) for each in differences(context, facts[name]))
+            found[name] = replace(known, differing=differing)
+    baseline_records.save(site.state.root, found)
+
+
+def record_baselines(site: Site, context: Context, nodes: Collection[str], *, report: Report) -> None:
+    """Record the baselines of nodes without one, and of those whose differences were stored.
+
+    A node where it fails keeps its old baseline until the next apply that changes it.
+
+    Args:
+        nodes: that were observed.
+    """
+    recorded = {}
+    for name in nodes:
+        known = context.baselines.get(name)
+        if name in context.removed_names or (known is not None and known.differing is None):
+            continue
+        node = context.nodes[name]
+        argv, stdin = recording(context, node, queries_on(context, node))
+        answer = run_on(site.spec, site.folder, [name], argv, timeout_s=_LIMIT_S, stdin=stdin)[name]
+        try:
+            recorded[name] = Baseline(str(json.loads(answer.output)["sha256"]))
+        except (ValueError, KeyError, TypeError):
+            report(Progress("failed", name, f"the baseline was not recorded: {answer.error[-200:] or 'no answer'}"))
+    baseline_records.save(site.state.root, recorded)
