@@ -29,6 +29,7 @@ from sovctl.engine.checks.model.fleet_check import SOURCE, Expected, FleetCheck
 from sovctl.engine.checks.model.probe import CommandOutput, joined
 from sovctl.engine.checks.probes.inventory import inventory_of
 from sovctl.engine.checks.registry import CHECKS
+from sovctl.engine.checks.runner.observer import collect_rarely
 from sovctl.support.atomic_files import write_atomic
 
 from .healthy.answers import platforms, recorded, targets
@@ -83,6 +84,7 @@ def record(folder: Path, nodes: int) -> None:
 def judge_nodes(files: Sequence[Path]) -> Share:
     """Read and judge the outputs of some nodes."""
     began = time.process_time()
+    collect_rarely()  # as each process of `sovctl verify`
     verdicts: Counter[str] = Counter()
     inventories = {}
     for file in files:

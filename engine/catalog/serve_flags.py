@@ -17,6 +17,8 @@ from sovctl.support.package_files import package_folder
 
 from .figure import CatalogModel
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 
 class ServeFlag(CatalogModel):
     """One flag."""
@@ -51,4 +53,4 @@ class ServeFlags(CatalogModel):
 def load_serve_flags() -> ServeFlags:
     """Return the recorded flags; cached."""
     file = package_folder("engine/catalog") / "serve_flags.yaml"
-    return ServeFlags.model_validate(yaml.safe_load(file.read_text()))
+    return ServeFlags.model_validate(yaml.load(file.read_text(), Loader=_LOADER))  # noqa: S506 - a safe loader

@@ -9,7 +9,8 @@ The observer runs a command that several checks of a node need only once. `Probe
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...spec.types import Secret
 
@@ -58,15 +59,6 @@ class Probe:
 
 
 @dataclass(frozen=True)
-class ProbeOutput:
-    """The output of a probe. `exit_code` is None if the probe could not be run or exceeded its time limit."""
-
-    exit_code: int | None
-    stdout: str
-    stderr: str
-
-
-@dataclass(frozen=True)
 class CommandOutput:
     """The output of one command of a probe; `exit_code` is None if it could not be run."""
 
@@ -74,17 +66,51 @@ class CommandOutput:
     stdout: str
     stderr: str
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether the command ran to its end."""
+        return self.exit_code not in (None, TIMED_OUT)
+
+    @cached_property
+    def text(self) -> str:
+        """Standard output without the last newline; one object for all checks, whose parsers cache by text."""
+        return self.stdout.removesuffix("\n")
+
+    @cached_property
+    def has_mark(self) -> bool:
+        """Whether standard output contains `MARK`."""
+        return MARK in self.stdout
+
+
+@dataclass(frozen=True)
+class ProbeOutput:
+    """The output of a probe. `exit_code` is None if the probe could not be run or exceeded its time limit.
+
+    Attributes:
+        parts: outputs by name from which `joined` made the text, so that `parse_sections` does not search it; None for
+            other text.
+    """
+
+    exit_code: int | None
+    stdout: str
+    stderr: str
+    # Not an argument: `dataclasses.replace` with another text resets it.
+    parts: Mapping[str, CommandOutput] | None = field(default=None, init=False, compare=False, repr=False)
+
 
 def joined(outputs: Mapping[str, CommandOutput]) -> ProbeOutput:
     """Return the output of commands that ran one by one, as `Probe.command` prints it.
 
     A command that exceeded its time limit, or could not be run, is the exit code of the whole.
     """
-    bad = [each.exit_code for each in outputs.values() if each.exit_code in (None, TIMED_OUT)]
+    bad = [each.exit_code for each in outputs.values() if not each.is_complete]
     out = "".join(
         f"{MARK} begin {name}\n{each.stdout}\n{MARK} end {name} {each.exit_code}\n"
         for name, each in outputs.items()
-        if each.exit_code not in (None, TIMED_OUT)
+        if each.is_complete
     )
     err = "".join(f"{MARK} begin {name}\n{each.stderr}" for name, each in outputs.items())
-    return ProbeOutput(bad[0] if bad else 0, out, err)
+    output = ProbeOutput(bad[0] if bad else 0, out, err)
+    if not any(each.has_mark for each in outputs.values()):
+        object.__setattr__(output, "parts", dict(outputs))
+    return output

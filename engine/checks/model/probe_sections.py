@@ -58,9 +58,17 @@ class ProbeSections:
 
 def parse_sections(output: ProbeOutput) -> ProbeSections:
     """Return the sections that are complete. A section that occurs twice is omitted."""
+    errors = _errors(output.stderr)
+    if output.parts is not None:
+        return ProbeSections(
+            {
+                name: ProbeSection(each.exit_code, each.text, errors.get(name, ""))
+                for name, each in output.parts.items()
+                if each.exit_code is not None and each.is_complete
+            }
+        )
     sections: dict[str, ProbeSection] = {}
     duplicates: set[str] = set()
-    errors = _errors(output.stderr)
     name, start = "", 0
     for line, mark in _marks(output.stdout):
         text = output.stdout[line:mark]

@@ -24,7 +24,7 @@ from ..model.check import Level
 from ..model.result import Result
 from .active.build import measurement_of
 from .build_context import build_context
-from .observer import Observer
+from .observer import Observer, collect_rarely
 from .targets import choose, targets_of
 from .transport import ssh_config
 
@@ -50,6 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not config.getoption("--sovctl-site"):
         raise pytest.UsageError("--sovctl-site is required: the site.yaml to verify")
     config.stash[_RUN] = Run(config)
+    collect_rarely()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

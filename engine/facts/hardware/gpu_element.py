@@ -17,6 +17,7 @@ class GpuElement:
         self._texts: dict[str, str] = {}
         self._words: list[str] = []
         self._read(element, "")
+        self._all_words = "\n".join(self._words).lower()
 
     def _read(self, element: ET.Element, path: str) -> None:
         for child in element:
@@ -58,4 +59,4 @@ class GpuElement:
 
     def has_word(self, words: str) -> bool:
         """Return whether the text of any element contains the lower-case words; upper case is equal to lower case."""
-        return any(words in each.lower() for each in self._words)
+        return words in self._all_words

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..numbers import integer
 from ..unreadable import Unreadable
@@ -57,6 +58,7 @@ class LinkCounter:
     value: int | None
 
 
+@lru_cache(maxsize=4)
 def parse_nvlink_status(text: str) -> tuple[GpuLinks, ...]:
     """Parse the links of all GPUs, in the order printed.
 
@@ -80,6 +82,7 @@ def parse_nvlink_status(text: str) -> tuple[GpuLinks, ...]:
     return tuple(gpus)
 
 
+@lru_cache(maxsize=4)
 def parse_nvlink_errors(text: str) -> tuple[LinkCounter, ...]:
     """Parse the counters of all links, in the order printed.
 

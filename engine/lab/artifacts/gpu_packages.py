@@ -34,7 +34,7 @@ _NOTICE = (
 )
 
 _PROGRAM = """\
-#!/usr/bin/python3 -IB
+#!/usr/bin/python3 -ISB
 # {notice}
 import signal
 import sys

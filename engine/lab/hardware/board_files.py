@@ -30,7 +30,7 @@ RemainAfterExit=yes
 ExecStart=/{HOME}/present
 """
 _PROGRAM = f"""\
-#!/usr/bin/python3 -IB
+#!/usr/bin/python3 -ISB
 # simulated: mounts the simulated hardware of the sovctl lab over /sys.
 import sys
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from . import smi_query, smi_text
+from . import smi_text
 from .board import SIMULATED, Board, Facts
 from .smi_report import log_xml
 
@@ -75,6 +75,8 @@ def answer(board: Board, arguments: list[str]) -> tuple[int, list[str]]:
 
 
 def _query(board: Board, gpus: list[Facts], names: list[str], form_text: str) -> tuple[int, list[str]]:
+    from . import smi_query  # imports `dataclasses`, which no other command needs
+
     form = smi_query.Format.parse(form_text)
     if form is None:
         return INVALID_ARGUMENT, ['"--format=" can only be "csv".']

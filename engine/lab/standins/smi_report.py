@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from xml.sax.saxutils import escape
 
 from .board import SIMULATED, Board, Facts
 
@@ -166,7 +165,12 @@ def _elements(tree: Tree, depth: int) -> list[str]:
         elif value == "":
             lines += [f"{indent}<{name}>", f"{indent}</{name}>"]
         elif isinstance(value, str):
-            lines.append(f"{indent}<{name}>{escape(value)}</{name}>")
+            lines.append(f"{indent}<{name}>{_escape(value)}</{name}>")
         else:
             lines += [f"{indent}<{name}>", *_elements(value, depth + 1), f"{indent}</{name}>"]
     return lines
+
+
+def _escape(text: str) -> str:
+    """Return a text for XML. `xml.sax.saxutils` would import an HTTP client: 40 ms of each start of nvidia-smi."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

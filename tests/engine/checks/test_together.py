@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
-from sovctl.engine.checks.model.probe import TIMED_OUT, Probe, ProbeOutput, joined
+import pytest
+
+from sovctl.engine.checks.model.probe import MARK, TIMED_OUT, CommandOutput, Probe, ProbeOutput, joined
 from sovctl.engine.checks.model.probe_sections import parse_sections
 from sovctl.engine.checks.model.result import utc_now
 from sovctl.engine.checks.runner.together import Request, Together
@@ -74,3 +77,21 @@ def test_commands_one_by_one_keep_their_order(tmp_path: Path) -> None:
     together = measured(Probe(commands, timeout_s=20), Probe.of(last=f"cat {tmp_path}/log"), at_once=1)
     assert together.limit_s == 3 * 20 + 60
     assert together.of(Request(Probe.of(last=f"cat {tmp_path}/log")))["last"].stdout.split() == list("ccaabb")
+
+
+@pytest.mark.parametrize("text", ["", "1", "1\n", "1\n\n", "\n1", f"a\n{MARK} end one 0\n", f"{MARK} begin two\nb"])
+def test_sections_without_a_search_equal_those_of_the_text(text: str) -> None:
+    found = joined({"one": CommandOutput(0, text, "noise\n"), "two": CommandOutput(7, "x\n", "")})
+    assert parse_sections(found) == parse_sections(ProbeOutput(found.exit_code, found.stdout, found.stderr))
+    assert (found.parts is None) == (MARK in text)
+
+
+def test_changed_text_is_searched() -> None:
+    found = joined({"one": CommandOutput(0, "1", "")})
+    assert found.parts is not None
+    assert parse_sections(replace(found, stdout=found.stdout.replace("end one 0", ""))).by_name == {}
+
+
+def test_a_command_that_did_not_end_has_no_section() -> None:
+    found = joined({"one": CommandOutput(TIMED_OUT, "1", ""), "two": CommandOutput(None, "2", "")})
+    assert parse_sections(found).by_name == {}
