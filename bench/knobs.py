@@ -21,7 +21,8 @@ from typing import Any
 
 from sovctl.engine.checks.model.check import Level
 from sovctl.engine.checks.registry import BY_ID
-from sovctl.engine.lab.hardware.fault_table import FAULTS, Fault
+from sovctl.engine.lab.hardware.fault_table import FAULTS
+from sovctl.engine.lab.hardware.fault_tables.fault import Fault
 from sovctl.engine.lab.hardware.faults import clear_fault, set_fault
 from sovctl.engine.lab.layout import Lab, node_named
 from sovctl.support.atomic_files import write_atomic
@@ -46,10 +47,9 @@ def verdicts(site: LabSite, node: str = NODE) -> dict[str, str]:
 
 def expected(fault: Fault) -> dict[str, str]:
     """Return the verdicts of the row of a fault that one node shows at level full."""
-    row = {**fault.expects, **fault.under_load}
     return {
         check: verdict
-        for check, verdict in row.items()
+        for check, verdict in fault.expects.items()
         if BY_ID[check].level is not Level.BURN_IN and not check.startswith("ib.pair-") and verdict not in QUIET
     }
 

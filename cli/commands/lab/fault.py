@@ -84,10 +84,10 @@ def _list_faults(*, as_json: bool) -> None:
     from sovctl.engine.lab.hardware.fabric_faults import FABRIC_FAULTS
     from sovctl.engine.lab.hardware.fault_table import FAULTS
 
-    rows = [(each.name, each.target.name.lower(), each.shows, each.expects, each.under_load) for each in FAULTS]
-    rows += [(each.name, FABRIC, each.shows, dict(each.expects), {}) for each in FABRIC_FAULTS]
+    rows = [(each.name, each.target.name.lower(), each.shows, dict(each.expects)) for each in FAULTS]
+    rows += [(each.name, FABRIC, each.shows, dict(each.expects)) for each in FABRIC_FAULTS]
     if as_json:
-        names = ("name", "part", "shows", "expects", "under_load")
+        names = ("name", "part", "shows", "expects")
         output.document([dict(zip(names, row, strict=True)) for row in rows])
     else:
         output.table(("fault", "of", "shows"), [row[:3] for row in rows])

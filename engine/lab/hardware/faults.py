@@ -1,4 +1,4 @@
-"""Injects faults of `fault_table` into a running node, and clears them.
+"""Injects faults of `fault_table.py` into a running node, and clears them.
 
 A fault changes the facts file of the node. Clearing it restores the healthy values, and keeps other faults and manual
 edits of other values.
@@ -21,7 +21,8 @@ from ..standins.board import FACTS_FILE
 from . import board_files
 from . import fabric_processes as fabric
 from . import inventory as hardware
-from .fault_table import FAULTS, Fault, FaultTarget
+from .fault_table import FAULTS
+from .fault_tables.fault import Fault, FaultTarget
 from .inventory import Facts
 
 DEFAULT_INDEX = 3
