@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from datetime import UTC, datetime
 
 from .unreadable import Unreadable
 
@@ -32,6 +34,17 @@ def integer(text: str, base: int = 10) -> int:
     except ValueError:
         pass
     raise Unreadable(f"an integer of at most {_LONGEST} characters", text, where="number")
+
+
+def unix_time(text: str) -> datetime:
+    """Return the time of Unix seconds, in UTC.
+
+    Raises:
+        Unreadable: the text is not an integer, or the year is beyond 9999.
+    """
+    with suppress(ValueError, OverflowError):
+        return datetime.fromtimestamp(integer(text), UTC)
+    raise Unreadable("Unix seconds of a year below 10000", text, where="time")
 
 
 def leading_number(text: str | None) -> float | None:

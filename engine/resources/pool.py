@@ -120,7 +120,7 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
         return None
     try:
         written = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):  # also numbers of thousands of digits
         written = {}
     observed = dict(written) if isinstance(written, dict) else {}
     loaded = [config_file, unit_file, stamp(ENGINE), *map(_verified, desired.variables["weights"])]

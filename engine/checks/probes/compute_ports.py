@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...facts.hardware.infiniband import Adapter, Port, parse_adapters
+from ...facts.numbers import integer
 from ...facts.unreadable import Unreadable
 from ...spec import Node
 from ..model.check_context import CheckContext
@@ -64,7 +65,7 @@ def read_adapters(sections: ProbeSections) -> tuple[Adapter, ...]:
     text = sections.text("adapters").strip()
     if not text.isdecimal():
         raise Unreadable("a number of adapters", text, where="/sys/class/infiniband")
-    if int(text) != len(adapters):
+    if integer(text) != len(adapters):
         raise Unreadable(f"sysfs files of {text} adapters", str(len(adapters)), where="sysfs", is_description=True)
     return adapters
 

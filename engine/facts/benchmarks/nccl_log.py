@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _VERSION = re.compile(r"\bNCCL version (\d+\.\d+\.\d+)\b")
@@ -56,9 +57,9 @@ def parse_nccl_log(text: str) -> NcclLog:
     for line in lines:
         if match := _MULTICAST.search(line):
             is_available = match[1] is None
-            if multicast.setdefault(int(match[2]), is_available) is not is_available:
+            if multicast.setdefault(integer(match[2]), is_available) is not is_available:
                 raise Unreadable(f"one report of device {match[2]}", line, where=where)
-    channels = tuple(int(match[1]) for line in lines if (match := _CHANNELS.search(line)))
+    channels = tuple(integer(match[1]) for line in lines if (match := _CHANNELS.search(line)))
     return NcclLog(
         version=next((match[1] for line in lines if (match := _VERSION.search(line))), None),
         multicast=multicast,

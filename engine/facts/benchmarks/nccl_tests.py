@@ -17,6 +17,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 _WHERE = "nccl-tests"
@@ -131,7 +132,7 @@ def parse_nccl_test(text: str) -> NcclTest:
     lines = [line for line in lines if line.strip() and not _LOG.match(line)]
     comments = [line for line in lines if line.startswith("#")]
     out_of_bounds, verdict = _one(comments, _OUT_OF_BOUNDS, "`# Out of bounds values : N`").groups()
-    if (int(out_of_bounds) == 0) is not (verdict == "OK"):
+    if (integer(out_of_bounds) == 0) is not (verdict == "OK"):
         raise Unreadable("OK without wrong values", f"{out_of_bounds} {verdict}", where=_WHERE)
     average = _number(_one(comments, _AVERAGE, "`# Avg bus bandwidth : N`")[1], "the average")
     rows = _rows(lines)
@@ -140,10 +141,10 @@ def parse_nccl_test(text: str) -> NcclTest:
     return NcclTest(
         program=next((match[1] for line in comments if (match := _STARTING.match(line))), None),
         version=versions[1] if versions else None,
-        nccl_code=int(versions[2]) if versions else None,
+        nccl_code=integer(versions[2]) if versions else None,
         ranks=_ranks(comments),
         rows=rows,
-        out_of_bounds=int(out_of_bounds),
+        out_of_bounds=integer(out_of_bounds),
         average_gb_s=average,
     )
 
@@ -157,7 +158,7 @@ def _one(lines: list[str], pattern: re.Pattern[str], expected: str) -> re.Match[
 
 def _ranks(comments: list[str]) -> tuple[NcclRank, ...]:
     found = tuple(
-        NcclRank(int(match["rank"]), match["host"], int(match["index"]), match["bus"], match["device"])
+        NcclRank(integer(match["rank"]), match["host"], integer(match["index"]), match["bus"], match["device"])
         for line in comments
         if (match := _RANK.match(line))
     )

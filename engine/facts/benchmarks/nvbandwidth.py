@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
+from ..numbers import integer
 from ..unreadable import MALFORMED, Unreadable
 
 WHERE = "nvbandwidth"
@@ -96,9 +97,9 @@ def _parse_json(text: str) -> Bandwidths:
     devices = {}
     for line in listed:
         match = _DEVICE_OF_LIST.match(str(line))
-        if match is None or int(match[1]) in devices:
+        if match is None or integer(match[1]) in devices:
             raise Unreadable("`N: name (address)` of each GPU", str(line), where=WHERE)
-        devices[int(match[1])] = match[3]
+        devices[integer(match[1])] = match[3]
     return Bandwidths(version.removeprefix("v"), devices, _by_name(map(_case, cases)))
 
 
@@ -116,7 +117,7 @@ def _parse_text(text: str) -> Bandwidths:
     if version is None:
         raise Unreadable("`nvbandwidth Version:`", text, where=WHERE)
     found = _DEVICE.findall(text)
-    devices = {int(index): address for index, _, address in found}
+    devices = {integer(index): address for index, _, address in found}
     if not devices or len(devices) != len(found):
         raise Unreadable("a line `Device N: name (address)` for each GPU", text, where=WHERE)
     return Bandwidths(version[1], devices, _by_name(_text_tests(text.splitlines())))

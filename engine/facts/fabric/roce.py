@@ -13,6 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ..numbers import integer
 from ..unreadable import Unreadable
 
 PRIORITIES = 8
@@ -88,14 +89,14 @@ def parse_mlnx_qos(text: str) -> QualityOfService:
             trust.append(match["trust"])
         elif match := _MAPPING.match(line):
             for value in filter(None, match["values"].split(",")):
-                if mapping.setdefault(int(value), int(match["priority"])) != int(match["priority"]):
+                if mapping.setdefault(integer(value), integer(match["priority"])) != integer(match["priority"]):
                     raise Unreadable(f"one priority of DSCP {value}", line, where="mlnx_qos")
         elif line.startswith("PFC configuration"):
             is_flow_control = True
         elif is_flow_control and (match := _ROW.match(line)):
             if match["name"] in rows:
                 raise Unreadable("one row of each name", line, where="mlnx_qos")
-            rows[match["name"]] = [int(each) for each in match["values"].split()]
+            rows[match["name"]] = [integer(each) for each in match["values"].split()]
     if len(trust) != 1:
         raise Unreadable("one trust state", ", ".join(trust), where="mlnx_qos")
     if rows.get("priority") != list(range(PRIORITIES)) or not set(rows.get("enabled", [2])) <= {0, 1}:
@@ -130,7 +131,7 @@ def parse_active_mtus(text: str) -> dict[str, int]:
         if match := _ADAPTER.match(line):
             mtus = found.setdefault(match["name"], [])
         elif (match := _ACTIVE_MTU.match(line)) and mtus is not None:
-            mtus.append(int(match["bytes"]))
+            mtus.append(integer(match["bytes"]))
     if not found or not all(found.values()):
         raise Unreadable("the active MTU of each adapter", text, where="ibv_devinfo")
     return {name: min(each) for name, each in found.items()}
@@ -150,7 +151,7 @@ def parse_statistics(text: str) -> dict[str, int]:
         match = _COUNTER.match(line)
         if match is None:
             raise Unreadable("a counter", line, where="ethtool -S")
-        found[match["name"]] = int(match["value"])
+        found[match["name"]] = integer(match["value"])
     if not found:
         raise Unreadable("counters", text, where="ethtool -S")
     return found

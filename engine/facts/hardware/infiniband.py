@@ -152,4 +152,4 @@ def _word(value: str | None) -> str | None:
 
 
 def _natural(name: str) -> tuple[str | int, ...]:
-    return tuple(int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name))
+    return tuple(integer(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name))

@@ -155,7 +155,7 @@ def _usable_suites(rows: Mapping[str, list[str]]) -> frozenset[int] | None:
     numbers = re.fullmatch(r"\d+(?:, ?\d+)*", listed)
     if numbers is None or not re.fullmatch(r"[XcuoaO]+", levels):
         return None
-    suites = [int(each) for each in listed.split(",")]
+    suites = [integer(each) for each in listed.split(",")]
     if len(suites) > len(levels):
         raise ValueError(f"{len(levels)} privilege levels of {len(suites)} cipher suites")
     return frozenset(suite for suite, level in zip(suites, levels, strict=False) if level != _UNUSED)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ....facts.numbers import integer
 from ....facts.sshd import parse_sshd
 from ....facts.unreadable import Unreadable
 from ....spec import Node
@@ -98,7 +99,7 @@ def _parse_files(text: str) -> Iterator[tuple[str, int, tuple[str, ...]]]:
         if match := _FILE.match(line):
             if path:
                 yield path, count, tuple(keys)
-            path, count, keys = match["path"], 0 if match["count"] == "absent" else int(match["count"]), []
+            path, count, keys = match["path"], 0 if match["count"] == "absent" else integer(match["count"]), []
         elif path and (match := _KEY.match(line)):
             keys.append(match["fingerprint"])
         else:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from ....facts.management.ipmi_controller import parse_sel_time
+from ....facts.numbers import unix_time
 from ....facts.unreadable import Unreadable
 from ...model.check import Judgement, Method, Severity, warned, worst
 from ...model.probe_sections import ProbeSections
@@ -33,7 +33,7 @@ class ControllerClock(ControllerCheck):
         seconds, _, end = last.partition(" ")
         if len(lines) != 1 or not seconds.isdecimal() or end != "end":
             raise Unreadable("two times", sections.text("times"), where="ipmitool sel time get")
-        difference = abs((parse_sel_time(lines[0]) - datetime.fromtimestamp(int(seconds), UTC)).total_seconds())
+        difference = abs((parse_sel_time(lines[0]) - unix_time(seconds)).total_seconds())
         findings = []
         if difference > most_s:
             findings.append(warned(f"a difference of at most {most_s} s", f"{difference:.0f} s"))

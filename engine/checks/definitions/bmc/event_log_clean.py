@@ -9,9 +9,9 @@ Source of the messages: ipmitool 1.8.19, include/ipmitool/ipmi_sel.h; IPMI 2.0 r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from ....facts.management.ipmi_controller import LoggedEvent, parse_sel_info, parse_sel_list
+from ....facts.numbers import unix_time
 from ....facts.unreadable import Unreadable
 from ...model.check import Judgement, Method, Severity, failed, unknown, warned, worst
 from ...model.probe_sections import ProbeSections
@@ -51,7 +51,7 @@ class EventLogClean(ControllerCheck):
         text = sections.text("boot_time").strip()
         if not text.isdecimal():
             raise Unreadable("the time of the boot", text, where="/proc/stat")
-        boot = datetime.fromtimestamp(int(text), UTC)
+        boot = unix_time(text)
         if len(events) != min(state.entries, LAST_EVENTS):
             return unknown(f"{min(state.entries, LAST_EVENTS)} events", str(len(events)))
         recent = [each for each in events if each.is_asserted and (each.time is None or each.time >= boot)]

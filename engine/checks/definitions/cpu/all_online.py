@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....facts.host.memory import parse_cpu_list
+from ....facts.numbers import integer
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
@@ -57,6 +58,6 @@ class AllOnline(Check[Expected]):
         if not is_half and (offline := sorted(present - online)):
             shown = ", ".join(map(str, offline[:8]))
             findings.append(failed(f"{len(present)} CPUs online", f"{len(online)}; offline: {shown}"))
-        if int(count) != len(online):
+        if integer(count) != len(online):
             findings.append(unknown(f"{len(online)} processors in /proc/cpuinfo", count))
         return worst(findings, otherwise=f"expected {len(present)} CPUs online, got {len(online)}, SMT {smt}")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ....catalog.host_settings import SetBy
+from ....facts.numbers import integer
 from ....facts.unreadable import Unreadable
 from ....resources.host.kernel import settings_on
 from ....spec import Node
@@ -58,6 +59,6 @@ class Governor(OwnKernelCheck[Expected]):
             for number, name in rows
             if name != expected.governor
         ]
-        if (total := sum(int(row[0]) for row in rows)) != int(count[0]):
+        if (total := sum(integer(row[0]) for row in rows)) != integer(count[0]):
             findings.append(unknown(f"the governor of {count[0]} CPUs", str(total)))
         return worst(findings, otherwise=f"expected governor {expected.governor}, got it on {count[0]} CPUs")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ....facts.host.storage import parse_mdstat
+from ....facts.numbers import integer
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Expectation, Judgement, Method, Severity, failed, not_applicable, unknown, worst
@@ -46,7 +47,7 @@ class RaidClean(OwnKernelCheck[Expected]):
             raise Unreadable("a number of arrays", count, where="/sys/block")
         is_absent = text.strip() == "absent"
         arrays = {} if is_absent else parse_mdstat(text)
-        if len(arrays) != int(count):
+        if len(arrays) != integer(count):
             return unknown(f"{count} arrays as in sysfs", str(len(arrays)))
         if not is_absent and not _END.search(text):
             raise Unreadable("a line `unused devices`", text, where="/proc/mdstat")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ....facts.numbers import integer
 from ...model.check import Judgement, Method, Severity, failed, unknown, worst
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
@@ -37,7 +38,7 @@ class DcgmHostEngine(DriverCheck):
         if expected.gpu_count is None:
             return unknown("the platform's GPU count", "none in the catalogue")
         findings = []
-        if int(match[1]) != expected.gpu_count:
+        if integer(match[1]) != expected.gpu_count:
             findings.append(failed(f"{expected.gpu_count} GPUs in DCGM", match[1]))
         elif len(uuids) != expected.gpu_count:
             findings.append(unknown(f"{expected.gpu_count} UUIDs in DCGM's list", str(len(uuids))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....facts.hardware.infiniband import parse_infiniband, parse_tree
+from ....facts.numbers import integer
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Check, Judgement, Method, Severity, unknown
@@ -38,6 +39,6 @@ class AdapterFirmware(Check[Expected]):
         adapters, count = parse_infiniband(parse_tree(sections.text("tree"))), sections.text("adapters").strip()
         if not count.isdecimal():
             raise Unreadable("a number of adapters", count, where="/sys/class/infiniband")
-        if int(count) != len(adapters) or not adapters:
+        if integer(count) != len(adapters) or not adapters:
             return unknown(f"files of {count} adapters", str(len(adapters)))
         return judge_versions({each.name: each.fw_ver for each in adapters if not each.is_bond}, expected)

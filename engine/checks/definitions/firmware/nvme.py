@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ....facts.numbers import integer
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Judgement, Method, Severity, not_applicable
@@ -36,7 +37,7 @@ class NvmeFirmware(OwnKernelCheck[Expected]):
     def judge_machine(self, sections: ProbeSections, expected: Expected) -> Judgement:
         """Compare every drive; N/A without one."""
         *rows, count = sections.text("drives").strip().splitlines() or [""]
-        if not count.strip().isdecimal() or int(count) != len(rows):
+        if not count.strip().isdecimal() or integer(count.strip()) != len(rows):
             raise Unreadable("drives, then their number", sections.text("drives"), where="/sys/class/nvme")
         if not rows:
             return not_applicable("NVMe drives", "none")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ....catalog.board_services import board_services
 from ....facts.host.sockets import parse_process_units
+from ....facts.numbers import integer
 from ....facts.unreadable import Unreadable
 from ....resources.pool import unit_name
 from ....spec import Node
@@ -70,7 +71,7 @@ class NoForeignProcesses(Check[Expected]):
         if last != f"processes {len(lines)}":
             raise Unreadable("the number of processes in the last line", last, where="/proc")
         holders = parse_process_units("\n".join(lines))
-        reported = {int(pid) for pid in _PID.findall(text)}
+        reported = {integer(pid) for pid in _PID.findall(text)}
         findings = [unknown(f"the unit of process {pid}", "none") for pid in sorted(reported - set(holders))]
         for pid, unit in holders.items():
             if not unit:

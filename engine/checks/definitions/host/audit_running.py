@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ....facts.numbers import integer
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Expectation, Judgement, Method, Severity, failed, warned, worst
@@ -45,6 +46,6 @@ class AuditRunning(OwnKernelCheck[Expected]):
             findings.append(failed("auditing enabled", numbers["enabled"]))
         if numbers["pid"] == "0":
             findings.append(failed("a process of auditd", "none"))
-        if int(numbers["lost"]):
+        if integer(numbers["lost"]):
             findings.append(warned("no lost audit event", numbers["lost"]))
         return worst(findings, otherwise="expected auditing with a daemon, got both")

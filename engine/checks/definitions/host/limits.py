@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ....facts.host.container import container_of
 from ....facts.host.limits import UNLIMITED, parse_limits
+from ....facts.numbers import integer
 from ....facts.unreadable import Unreadable
 from ....resources.gateway.service import UNIT as GATEWAY_UNIT
 from ....resources.pool import unit_name
@@ -81,5 +82,5 @@ def _findings(name: str, value: str | None, minimum: int | None) -> Iterator[Jud
         return
     elif not value.isdecimal():
         raise Unreadable("a number, or no limit", value, where=name)
-    elif minimum is None or int(value) < minimum:
+    elif minimum is None or integer(value) < minimum:
         yield failed(f"{name} {'without limit' if minimum is None else f'of at least {minimum}'}", value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ....facts.numbers import integer
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, worst
@@ -48,6 +49,6 @@ class NoPreload(Check[Expected]):
         count = sections.text("manager").strip()
         if not count.isdecimal():
             raise Unreadable("a number of variables", count, where="systemctl show-environment")
-        if int(count):
+        if integer(count):
             findings.append(failed("no variable LD_* of systemd", count))
         return worst(findings, otherwise="expected no preloaded library, got none")

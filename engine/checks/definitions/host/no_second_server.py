@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....facts.host.sockets import parse_process_units
+from ....facts.numbers import integer
 from ....facts.unreadable import Unreadable
 from ....resources.gateway.service import UNIT as GATEWAY_UNIT
 from ....resources.pool import unit_name
@@ -54,7 +55,7 @@ class NoSecondServer(Check[Expected]):
         """Pass if every server is in a planned unit."""
         lines = [line for line in parse_sections(output).text("servers").splitlines() if line.strip()]
         word, _, count = lines[-1].partition(" ") if lines else ("", "", "")
-        if word != "processes" or not count.isdecimal() or int(count) == 0:
+        if word != "processes" or not count.isdecimal() or integer(count) == 0:
             raise Unreadable("the number of processes in the last line", "\n".join(lines[-1:]), where="/proc")
         servers = parse_process_units("\n".join(lines[:-1]))
         findings = []

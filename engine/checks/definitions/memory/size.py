@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....facts.management.dmidecode import memory_modules, parse_dmidecode
+from ....facts.numbers import integer
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Expectation, Judgement, Method, Severity, failed, unknown, warned, worst
@@ -60,7 +61,7 @@ class MemorySize(OwnBoardCheck[Expected]):
             found = f"{gib} GiB in {len(used)} modules" + (f"; empty: {', '.join(empty)}" if empty else "")
             findings.append(failed(f"{expected.memory_gib} GiB", found))
         # The kernel of a simulated node is that of the machine of the lab.
-        kernel_gib = int(total[1]) >> 20
+        kernel_gib = integer(total[1]) >> 20
         if sections.text("machine").strip() != SIMULATED and kernel_gib * 100 < gib * least_percent:
             findings.append(failed(f"{least_percent} % of {gib} GiB in use by the kernel", f"{kernel_gib} GiB"))
         if len({(each.size_bytes, each.speed_mt_s) for each in used}) > 1:

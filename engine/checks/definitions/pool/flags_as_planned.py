@@ -158,7 +158,7 @@ def _json_object(text: str) -> dict[str, Any]:
 def _parse_flags(text: str) -> Mapping[str, Any]:
     try:
         value = yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, *MALFORMED):
         raise Unreadable("YAML", text, where="pool config") from None
     if not isinstance(value, dict):
         raise Unreadable("flags by name", text, where="pool config")

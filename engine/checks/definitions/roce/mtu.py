@@ -7,6 +7,7 @@ Architecture Specification, annexes A16 and A17).
 from __future__ import annotations
 
 from ....facts.fabric.roce import parse_active_mtus, parse_settings
+from ....facts.numbers import integer
 from ....spec.fabric import RoceNetwork
 from ...model.check import Judgement, Method, Severity, failed, unknown
 from ...model.probe import Probe
@@ -40,7 +41,7 @@ class Mtu(RoceCheck):
         for interface, found in each_port(sections.text("mtu"), wanted, parse_settings):
             if not found.get("mtu", "").isdecimal():
                 findings.append(unknown(f"the MTU of {interface}", found.get("mtu") or "none"))
-            elif int(found["mtu"]) != network.mtu:
+            elif integer(found["mtu"]) != network.mtu:
                 findings.append(failed(f"MTU {network.mtu} on {interface}", found["mtu"]))
             if interface.adapter not in active:
                 findings.append(unknown(f"the active MTU of {interface}", "none"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....facts.hardware.gpu import Gpu
+from ....facts.numbers import integer
 from ...model.check import Judgement, Method, Severity, failed, unknown, warned
 from ...probes.gpu_settings import Expected, SettingsCheck, not_measured
 
@@ -34,10 +35,10 @@ class RetiredPages(SettingsCheck):
         elif not (retired.single_bit.isdecimal() and retired.double_bit.isdecimal()):
             yield unknown(f"the number of retired pages of {name}", f"{retired.single_bit}, {retired.double_bit}")
         else:
-            total = int(retired.single_bit) + int(retired.double_bit)
+            total = integer(retired.single_bit) + integer(retired.double_bit)
             if total >= most_pages:
                 yield failed(f"fewer than {most_pages} retired pages on {name}", str(total))
-            elif int(retired.double_bit) >= many_double_bit:
+            elif integer(retired.double_bit) >= many_double_bit:
                 yield warned(f"fewer than {many_double_bit} pages with double-bit errors on {name}", retired.double_bit)
             if retired.pending == "Yes":
                 yield failed(f"no pending page retirement on {name}", "pending; reset the GPU")
