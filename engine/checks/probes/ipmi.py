@@ -19,10 +19,7 @@ _CHANNELS = "1 2 3 4 5 6 7 8"  # IPMI 2.0, 6.3: channels 1 to 0Bh are of the ven
 CHANNELS = f"""for c in {_CHANNELS}; do
   settings=$(ipmitool lan print "$c" 2>/dev/null) || continue
   echo "## $c"; printf '%s\\n' "$settings" | grep -v '^SNMP'
+  ipmitool -c user list "$c" | awk -F, -v OFS=, 'NF == 6 {{ $2 = $2 == "" ? "anonymous" : "named"; print "user " $0 }}'
 done"""
-"""A block for each network channel."""
-USERS = f"""for c in {_CHANNELS}; do
-  ipmitool lan print "$c" >/dev/null 2>&1 || continue
-  ipmitool -c user list "$c" | awk -F, -v OFS=, 'NF == 6 {{ $2 = $2 == "" ? "anonymous" : "named"; print }}'
-done"""
-"""A line for each user of each network channel, without the name."""
+"""A block for each network channel: its settings, then a line for each user, without the name. One command prints both,
+because a controller takes up to a second for each channel (guess)."""

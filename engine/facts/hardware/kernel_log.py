@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..numbers import integer
 from ..unreadable import Unreadable
@@ -62,6 +63,7 @@ class KernelLog:
     """Memory errors of the host (EDAC)."""
 
 
+@lru_cache(maxsize=4)
 def parse_kernel_log(text: str) -> KernelLog:
     """Parse the log of one boot.
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..numbers import integer
 from ..unreadable import Unreadable
@@ -84,6 +85,7 @@ class PciTree:
         yield from sorted(bridges, key=lambda each: each.buses[1] - each.buses[0] if each.buses else 0)
 
 
+@lru_cache(maxsize=4)
 def parse_lspci(text: str) -> PciTree:
     """Return the tree.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ..numbers import integer
 from ..unreadable import Unreadable
@@ -41,6 +42,7 @@ class PciDevice:
         return self.vendor == _NVIDIA and self.pci_class.startswith("0680")
 
 
+@lru_cache(maxsize=4)
 def parse_pci(text: str) -> tuple[PciDevice, ...]:
     """Parse all devices; sorted by address.
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Interface
 
 from ..numbers import integer
@@ -23,6 +24,7 @@ _DATES = ("%m/%d/%Y %H:%M:%S", "%m/%d/%y %H:%M:%S")
 _UNUSED = "X"
 """Letter of a cipher suite that no privilege level may use (ipmi_lanp.c)."""
 _LEVELS = frozenset({"NO ACCESS", "CALLBACK", "USER", "OPERATOR", "ADMINISTRATOR", "OEM", "Unknown (0x00)"})
+_BLOCK = re.compile(r"^## ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,7 @@ def parse_mc_info(text: str) -> ManagementController:
     return found
 
 
+@lru_cache(maxsize=4)
 def parse_lan_channels(text: str) -> tuple[LanChannel, ...]:
     """Parse blocks `## channel`, each with the output of `lan print`.
 
@@ -127,7 +130,7 @@ def parse_lan_channels(text: str) -> tuple[LanChannel, ...]:
         Unreadable: no block, or a value is missing.
     """
     found = []
-    for block in re.split(r"(?m)^## ", text)[1:]:
+    for block in _BLOCK.split(text)[1:]:
         number, _, body = block.partition("\n")
         rows = _rows(body, "ipmitool lan print")
         try:
@@ -161,23 +164,32 @@ def _usable_suites(rows: Mapping[str, list[str]]) -> frozenset[int] | None:
     return frozenset(suite for suite, level in zip(suites, levels, strict=False) if level != _UNUSED)
 
 
-def parse_user_list(text: str) -> tuple[ControllerUser, ...]:
-    """Parse lines `number,named|anonymous,callin,link,messages,level`, of `ipmitool -c user list` without the names.
+def parse_users(text: str) -> tuple[ControllerUser, ...]:
+    """Parse lines `user number,named|anonymous,callin,link,messages,level` of the blocks of `parse_lan_channels`.
+
+    They are from `ipmitool -c user list`, without the names.
 
     Raises:
-        Unreadable: no line, or a line of another form.
+        Unreadable: no block, a block without a user, or a line of another form.
     """
-    found = []
-    for line in text.splitlines():
-        words = line.strip().split(",")
-        if len(words) != 6 or not words[0].isdecimal() or words[1] not in ("named", "anonymous"):
-            raise Unreadable("number, name, three rights and level of a user", line, where="ipmitool user list")
-        if words[4] not in ("true", "false") or words[5] not in _LEVELS:
-            raise Unreadable("true or false, and a privilege level", line, where="ipmitool user list")
-        found.append(ControllerUser(integer(words[0]), words[1] == "named", words[4] == "true", words[5]))
+    found: list[ControllerUser] = []
+    for block in _BLOCK.split(text)[1:]:
+        lines = [line.removeprefix("user ") for line in block.splitlines() if line.startswith("user ")]
+        if not lines:
+            raise Unreadable("users of each channel", block, where="ipmitool user list")
+        found += map(_user, lines)
     if not found:
         raise Unreadable("users", text, where="ipmitool user list")
     return tuple(found)
+
+
+def _user(line: str) -> ControllerUser:
+    words = line.strip().split(",")
+    if len(words) != 6 or not words[0].isdecimal() or words[1] not in ("named", "anonymous"):
+        raise Unreadable("number, name, three rights and level of a user", line, where="ipmitool user list")
+    if words[4] not in ("true", "false") or words[5] not in _LEVELS:
+        raise Unreadable("true or false, and a privilege level", line, where="ipmitool user list")
+    return ControllerUser(integer(words[0]), words[1] == "named", words[4] == "true", words[5])
 
 
 def parse_sel_info(text: str) -> LogState:

@@ -151,15 +151,17 @@ def test_a_cipher_suite_is_usable_if_a_privilege_level_may_use_it() -> None:
 
 
 def test_users_have_no_names() -> None:
-    users = ipmi_controller.parse_user_list(
-        "1,anonymous,true,false,true,ADMINISTRATOR\n2,named,true,true,true,OPERATOR\n"
+    users = ipmi_controller.parse_users(
+        "## 1\nuser 1,anonymous,true,false,true,ADMINISTRATOR\nuser 2,named,true,true,true,OPERATOR\n"
     )
     assert [(user.number, user.has_name, user.may_send, user.level) for user in users] == [
         (1, False, True, "ADMINISTRATOR"),
         (2, True, True, "OPERATOR"),
     ]
     with pytest.raises(Unreadable):
-        ipmi_controller.parse_user_list("1,root,true,false,true,ADMINISTRATOR\n")
+        ipmi_controller.parse_users("## 1\nuser 1,root,true,false,true,ADMINISTRATOR\n")
+    with pytest.raises(Unreadable, match="users of each channel"):
+        ipmi_controller.parse_users("## 1\nuser 1,named,true,false,true,ADMINISTRATOR\n## 2\nIP Address : 0.0.0.0\n")
 
 
 def test_events_have_a_time_unless_the_controller_did_not_know_it() -> None:
@@ -269,7 +271,7 @@ PARSERS = (
     (dmidecode.parse_dmidecode, DMI),
     (ipmi_controller.parse_mc_info, MC),
     (ipmi_controller.parse_lan_channels, LAN),
-    (ipmi_controller.parse_user_list, "1,named,true,false,true,USER\n"),
+    (ipmi_controller.parse_users, "## 1\nuser 1,named,true,false,true,USER\n"),
     (ipmi_controller.parse_sel_info, SEL_INFO),
     (ipmi_controller.parse_sel_list, SEL),
     (ipmi_sensors.parse_sensors, SENSORS),

@@ -258,7 +258,7 @@ def _answers(disk: Disk) -> dict[str, tuple[int, str]]:
         return ipmi.answer(hardware, list(words), now_s=NOW_S)
 
     users = [line.split(",") for line in tool("-c", "user", "list", "1")[1].splitlines()]
-    unnamed = [",".join([number, "named" if name else "anonymous", *rest]) for number, name, *rest in users]
+    unnamed = [",".join([f"user {number}", "named" if name else "anonymous", *rest]) for number, name, *rest in users]
     return {
         **found,
         "machine": (0, "simulated"),
@@ -276,8 +276,7 @@ def _answers(disk: Disk) -> dict[str, tuple[int, str]]:
         "events": tool("sel", "elist", "last", "100"),
         "boot_time": (0, str(NOW_S - 36000)),
         "times": (0, f"{tool('sel', 'time', 'get')[1]}\n{NOW_S} end"),
-        "channels": (0, f"## 1\n{tool('lan', 'print', '1')[1]}"),
-        "users": (0, "\n".join(unnamed)),
+        "channels": (0, "\n".join(["## 1", tool("lan", "print", "1")[1], *unnamed])),
         "addresses": (0, json.dumps([{"addr_info": [_ADDRESS]}])),
         "holders": (0, "processes 0"),
         "pci": (0, "\n".join(links)),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ....facts.management.ipmi_controller import parse_lan_channels, parse_user_list
+from ....facts.management.ipmi_controller import parse_lan_channels, parse_users
 from ...model.check import Judgement, Method, Severity, failed, warned, worst
 from ...model.probe_sections import ProbeSections
-from ...probes.ipmi import CHANNELS, USERS
+from ...probes.ipmi import CHANNELS
 from ._controller import ControllerCheck, Expected
 
 _NO_ACCESS = ("NO ACCESS", "Unknown (0x00)")
@@ -16,19 +16,19 @@ _CLEAR_TEXT = "PASSWORD"
 
 
 class NoAnonymousUser(ControllerCheck):
-    id, version, method = "bmc.no-anonymous-user", 1, Method.EXAMINE
+    id, version, method = "bmc.no-anonymous-user", 2, Method.EXAMINE
     title = "the management controller requires a named user"
     controls = ("ac-17.2", "ac-2", "ia-2")
     severity = Severity.CRITICAL
     remedy = "run `ipmitool user disable NUMBER`, and `ipmitool lan set CHANNEL auth LEVEL MD5`"
 
     def commands(self, expected: Expected) -> Mapping[str, str]:
-        """Print the users without their names, and the channels."""
-        return {"users": USERS, "channels": CHANNELS}
+        """Print the channels of the controller with their users."""
+        return {"channels": CHANNELS}
 
     def judge_board(self, sections: ProbeSections, expected: Expected) -> Judgement:
         """Fail for an anonymous user with a privilege level, and for an open authentication; warn for clear text."""
-        users = parse_user_list(sections.text("users"))
+        users = parse_users(sections.text("channels"))
         channels = parse_lan_channels(sections.text("channels"))
         findings = [
             failed(f"a name of user {each.number}", f"none, and level {each.level}")

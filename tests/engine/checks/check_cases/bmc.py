@@ -55,8 +55,9 @@ IP Address              : 198.51.100.10
 Subnet Mask             : 255.255.255.0
 RMCP+ Cipher Suites     : 0,3,17
 Cipher Suite Priv Max   : XaaXXXXXXXXXXXX
+user 1,anonymous,true,false,false,NO ACCESS
+user 2,named,true,false,true,ADMINISTRATOR
 """
-USERS = "1,anonymous,true,false,false,NO ACCESS\n2,named,true,false,true,ADMINISTRATOR\n"
 ADDRESSES = json.dumps([{"addr_info": [{"family": "inet", "local": "192.0.2.11", "prefixlen": 24}]}])
 
 
@@ -223,10 +224,10 @@ SAMPLES = {
     ),
     "bmc.no-anonymous-user": Sample(
         PLAIN,
-        {**MACHINE, "users": USERS, "channels": CHANNELS},
+        {**MACHINE, "channels": CHANNELS},
         {
             "anonymous": Bad(
-                {"users": "1,anonymous,true,false,true,OPERATOR\n"},
+                {"channels": CHANNELS.replace("false,false,NO ACCESS", "false,true,OPERATOR")},
                 FAIL,
                 "a name of user 1, got none, and level OPERATOR",
             ),
@@ -234,7 +235,8 @@ SAMPLES = {
             "clear-text": Bad(
                 {"channels": CHANNELS.replace("Admin    : MD5", "Admin    : PASSWORD")}, WARN, "clear text"
             ),
-            "with-names": Bad({"users": "2,root,true,false,true,ADMINISTRATOR\n"}, UNKNOWN, "number, name"),
+            "with-names": Bad({"channels": CHANNELS.replace("named,", "root,")}, UNKNOWN, "number, name"),
+            "without-users": Bad({"channels": CHANNELS[: CHANNELS.index("user ")]}, UNKNOWN, "users of each channel"),
             **ELSEWHERE,
         },
         ("none", "Auth Type Enable"),
