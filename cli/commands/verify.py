@@ -73,29 +73,33 @@ def verify(
 
         check_options(level, allow_downtime)
         return repeat(site, state=state, nodes=node, checks=check, jobs=jobs, every_s=watch, as_json=as_json)
-    from datetime import UTC, datetime
+    from sovctl.engine.checks.runner.worker import Worker
 
-    from sovctl.engine.checks.runner.evidence import keep
-    from sovctl.engine.checks.runner.run import run
-    from sovctl.engine.site.site import Site
+    with Worker() as worker:  # its imports take as long as those of this process
+        from datetime import UTC, datetime
 
-    opened = Site.open(site, state=state, touches_nodes=True)
-    with opened.state.exclusive("verify"):
-        found = run(
-            opened,
-            today=datetime.now(UTC).date(),
-            nodes=node,
-            checks=check,
-            level=_level(level),
-            jobs=jobs,
-            allow_downtime=allow_downtime,
-            progress=output.progress,
-            report=lambda done, total, target, result: output.progress(
-                f"{done}/{total}  {target.name}  {target.check.id}: {result.verdict}"
-            ),
-        )
-        output.progress_done()
-        stored = keep(opened, found)
+        from sovctl.engine.checks.runner.evidence import keep
+        from sovctl.engine.checks.runner.run import run
+        from sovctl.engine.site.site import Site
+
+        opened = Site.open(site, state=state, touches_nodes=True)
+        with opened.state.exclusive("verify"):
+            found = run(
+                opened,
+                today=datetime.now(UTC).date(),
+                nodes=node,
+                checks=check,
+                level=_level(level),
+                jobs=jobs,
+                allow_downtime=allow_downtime,
+                worker=worker,
+                progress=output.progress,
+                report=lambda done, total, target, result: output.progress(
+                    f"{done}/{total}  {target.name}  {target.check.id}: {result.verdict}"
+                ),
+            )
+            output.progress_done()
+            stored = keep(opened, found)
     if as_json:
         output.document(_document(opened, found, stored))
     else:

@@ -13,18 +13,13 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from queue import SimpleQueue
-from typing import IO
 
 from sovctl.support.errors import InputError
 from sovctl.support.package_files import package_folder
@@ -41,9 +36,9 @@ from .active.run import run_active
 from .build_context import build_context
 from .targets import choose, populations, targets_of, without_target
 from .transport import ssh_config
+from .worker import Worker, stop
 
 SUITE = package_folder("engine/checks/runner/suite")
-STOP_GRACE_S = 5
 NODES_A_PROCESS = 4
 """Nodes of one process by default, because its start takes 2 s of processor time, and the tests of a node 0.6 s."""
 
@@ -76,6 +71,7 @@ def run(
     level: Level | None = None,
     jobs: int | None = None,
     allow_downtime: Collection[str] = (),
+    worker: Worker | None = None,
     report: Callable[[int, int, CheckTarget, Result], None] = lambda *_: None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> RunResult:
@@ -87,6 +83,7 @@ def run(
         level: contains the checks; None: those of quick and full that put no load on a node.
         jobs: number of parallel processes; None: one for each `NODES_A_PROCESS` nodes, at most the number of cores.
         allow_downtime: pools, and `gateway`, next to which active tests may run.
+        worker: a process that has started already.
         report: called for each result with the number of results, the number of targets, target and result.
         progress: called once per second with the active tests that run.
 
@@ -115,7 +112,7 @@ def run(
             config = Path(folder) / "ssh_config"
             config.write_text(ssh_config(site.spec, site.folder, Path(folder)))
             tests = measurement_of(context.context, config, allow_downtime)
-            ends = _run_all(_commands(site, content, chosen, level, today, jobs), Path(folder), take)
+            ends = _run_all(_options(site, content, chosen, level, today, jobs), take, worker)
             active = [target for target in chosen if target.check.is_active]
             run_active(active, tests, power_of(context.context), take=take, progress=progress)
     except KeyboardInterrupt:
@@ -157,7 +154,7 @@ def _require_some(
         )
 
 
-def _commands(
+def _options(
     site: Site,
     content: Path,
     chosen: Sequence[CheckTarget],
@@ -165,7 +162,7 @@ def _commands(
     today: date,
     jobs: int | None,
 ) -> list[list[str]]:
-    """Return one pytest command per process for the checks that are not active; nodes are distributed round-robin."""
+    """Return the options of pytest per process, without active checks; nodes are distributed round-robin."""
     ids: dict[str, set[str]] = {}
     for target in chosen:
         if not fleet.is_fleet(target) and not target.check.is_active:
@@ -173,7 +170,7 @@ def _commands(
     nodes = list(ids)
     count = min(len(nodes), jobs or min(math.ceil(len(nodes) / NODES_A_PROCESS), os.cpu_count() or 1))
     shared = [
-        *(sys.executable, "-P", "-m", "pytest", "-q", "-c", str(SUITE / "pytest.ini"), "--rootdir", str(SUITE)),
+        *(str(SUITE / "test_site.py"), "-q", "-c", str(SUITE / "pytest.ini"), "--rootdir", str(SUITE)),
         *("-p", "sovctl.engine.checks.runner.pytest_plugin", "--sovctl-site", str(site.loaded.path.resolve())),
         *("--sovctl-content", str(content), "--sovctl-state", str(site.state.root.resolve())),
         *("--sovctl-today", today.isoformat(), "--sovctl-level", level or ""),
@@ -185,15 +182,17 @@ def _commands(
     ]
 
 
-def _run_all(commands: list[list[str]], folder: Path, take: Callable[[Result], None]) -> list[str]:
-    """Run all commands in parallel; return an error message for each, empty if it succeeded.
+def _run_all(options: list[list[str]], take: Callable[[Result], None], first: Worker | None) -> list[str]:
+    """Run all processes in parallel; return an error message for each, empty if it succeeded.
 
     Raises:
         KeyboardInterrupt: after the processes were stopped; earlier results were passed to `take`.
     """
     with contextlib.ExitStack() as stack:
-        workers = [_Worker(command, folder / f"{index}.log") for index, command in enumerate(commands)]
-        stack.callback(_stop, workers)
+        workers = [(index == 0 and first) or Worker() for index in range(len(options))]
+        stack.callback(stop, workers)
+        for worker, each in zip(workers, options, strict=True):
+            worker.begin(each)
         queue: SimpleQueue[Result | None] = SimpleQueue()
         for worker in workers:
             threading.Thread(target=worker.read, args=(queue,), daemon=True).start()
@@ -205,80 +204,6 @@ def _run_all(commands: list[list[str]], folder: Path, take: Callable[[Result], N
             else:
                 take(result)
         return [worker.end() for worker in workers]
-
-
-class _Worker:
-    """One pytest process and the pipe for its results."""
-
-    def __init__(self, command: list[str], log: Path) -> None:
-        reading, writing = os.pipe()
-        self._log = log
-        environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "SOVCTL_"))}
-        environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-        with log.open("wb") as stream:
-            self._process = subprocess.Popen(
-                [*command, "--sovctl-results", f"/dev/fd/{writing}", str(SUITE / "test_site.py")],
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                pass_fds=(writing,),
-                env=environment,
-                start_new_session=True,  # Ctrl-C reaches this process only, which then stores the results
-            )
-        os.close(writing)
-        self._pipe: IO[str] = os.fdopen(reading)
-
-    def read(self, queue: SimpleQueue[Result | None]) -> None:
-        """Put every result into the queue, then None."""
-        try:
-            with self._pipe:
-                for line in self._pipe:
-                    # The last line is incomplete if the process was killed; its target stays unmeasured.
-                    with contextlib.suppress(ValueError, KeyError, TypeError):
-                        queue.put(Result.from_line(line))
-        finally:
-            queue.put(None)
-
-    def end(self) -> str:
-        """Wait for the process; return an error message if not every test ran, else an empty string.
-
-        pytest exits with 0 or 1 if every test ran (pytest.ExitCode).
-        """
-        code = self._process.wait()
-        if code in (0, 1):
-            return ""
-        lines = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
-        return f"the suite ended with {code}" + (f": {lines[-1].strip()[:120]}" if lines else "")
-
-    def stop(self, number: signal.Signals) -> None:
-        """Send a signal to the process if it still runs."""
-        if self._process.poll() is None:
-            self._process.send_signal(number)
-
-    def kill_session(self) -> None:
-        """Kill the processes that remain in its session, such as a command that was started during the stop."""
-        for entry in Path("/proc").glob("[1-9]*"):
-            with contextlib.suppress(ProcessLookupError):
-                if os.getsid(int(entry.name)) == self._process.pid:
-                    os.kill(int(entry.name), signal.SIGKILL)
-
-    def has_ended(self, until: float) -> bool:
-        """Return whether the process ends before `until` (monotonic seconds)."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(max(0.0, until - time.monotonic()))
-        return self._process.poll() is not None
-
-
-def _stop(workers: Sequence[_Worker]) -> None:
-    """Stop the workers: SIGINT, so that pytest closes its connections, then SIGKILL; then their remaining processes."""
-    for number in (signal.SIGINT, signal.SIGKILL):
-        for worker in workers:
-            worker.stop(number)
-        until = time.monotonic() + STOP_GRACE_S
-        if all(worker.has_ended(until) for worker in workers):
-            break
-    for worker in workers:
-        worker.kill_session()
 
 
 def last_applied_plan(state: SiteState) -> str | None:

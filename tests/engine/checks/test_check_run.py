@@ -25,7 +25,8 @@ from sovctl.engine.checks.model.result import Result
 from sovctl.engine.checks.model.target import CheckTarget
 from sovctl.engine.checks.runner import transport
 from sovctl.engine.checks.runner.evidence import keep
-from sovctl.engine.checks.runner.run import SUITE, _stop, _Worker, run
+from sovctl.engine.checks.runner.run import SUITE, run
+from sovctl.engine.checks.runner.worker import Worker, stop
 from sovctl.engine.site.site import Site
 from sovctl.support.errors import InputError
 
@@ -226,12 +227,25 @@ def test_a_verify_killed_outright_leaves_no_process_and_no_half_evidence(quiet_s
 
 def test_a_command_that_a_worker_left_behind_is_ended_with_it(tmp_path: Path) -> None:
     mark = tmp_path / "began"
-    worker = _Worker(["sh", "-c", f"sh -c 'echo $$ >> {mark}; exec sleep 600' &"], tmp_path / "log")
+    worker = Worker(["sh", "-c", f"sh -c 'echo $$ >> {mark}; exec sleep 600' &"])
+    worker.begin([])
     (child,) = wait_for(mark)
     assert not gone(child, seconds=0.2)
-    _stop([worker])
+    stop([worker])
     worker.read(SimpleQueue())
     assert gone(child)
+
+
+def test_a_worker_without_options_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+    code = "from sovctl.engine.checks.runner.worker import Worker; print(Worker()._process.pid)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert gone(int(done.stdout))
+
+
+def test_a_worker_that_is_not_used_ends_with_its_block() -> None:
+    with Worker() as worker:
+        pass
+    assert worker.has_ended(time.monotonic())
 
 
 def test_a_second_verify_is_refused_while_one_runs(quiet_site: Path) -> None:
