@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from sovctl.engine.checks.probes.commands import GPU_REPORT
-from sovctl.engine.facts.hardware.gpu import GpuReport, parse_nvidia_smi_xml
+from sovctl.engine.facts.hardware.gpu import GpuReport
+from sovctl.engine.facts.hardware.nvidia_smi import parse_nvidia_smi_xml
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -57,7 +57,7 @@ def test_the_driver_of_the_report_is_the_loaded_module(report: GpuReport) -> Non
 def test_every_field_that_checks_compare_is_in_the_report(report: GpuReport) -> None:
     for gpu in report.gpus:
         assert None not in (gpu.product, gpu.uuid, gpu.pci_bus_id, gpu.pci_device_id, gpu.vbios, gpu.memory_total_mib)
-        assert None not in (gpu.pcie.generation, gpu.pcie.width, gpu.temperatures.gpu_c, gpu.power_limit_w)
+        assert None not in (gpu.pcie.generation, gpu.pcie.width, gpu.temperatures.gpu_c, gpu.settings.power.current_w)
         assert gpu.settings.clock_reasons is not None
 
 

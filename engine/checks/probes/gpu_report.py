@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...facts.hardware.gpu import GpuReport, parse_nvidia_smi_xml
+from ...facts.hardware.gpu import GpuReport
+from ...facts.hardware.nvidia_smi import parse_nvidia_smi_xml
 from ..model.check import Judgement, failed, unknown
 from ..model.probe import ProbeOutput
 from ..model.probe_sections import parse_sections

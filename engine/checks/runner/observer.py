@@ -16,7 +16,7 @@ from pathlib import Path
 
 from sovctl.support.errors import SovctlError
 
-from ...facts.hardware.gpu import SIMULATION_COMMENT
+from ...facts.hardware.nvidia_smi import SIMULATION_COMMENT
 from ...spec.types import Secret
 from ..model.check import judge
 from ..model.check_context import CONTROLLER

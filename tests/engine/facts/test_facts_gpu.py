@@ -11,7 +11,8 @@ from gpu_samples import document, eight, gpu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.engine.facts.hardware.gpu import GpuReport, parse_nvidia_smi_xml
+from sovctl.engine.facts.hardware.gpu import GpuReport
+from sovctl.engine.facts.hardware.nvidia_smi import parse_nvidia_smi_xml
 from sovctl.engine.facts.unreadable import Unreadable
 
 
@@ -39,7 +40,7 @@ def test_reads_every_field_of_a_healthy_gpu() -> None:
     assert (one.remapped_rows.pending, one.remapped_rows.failure) == (False, False)
     assert (one.fabric.state, one.fabric.status, one.fabric.health.summary) == ("Completed", "Success", "N/A")
     assert (one.pcie.generation, one.pcie.width, one.pcie.replay_counter) == (5, 16, 120)
-    assert (one.power_limit_w, one.memory_total_mib) == (700.0, 81559)
+    assert (one.settings.power.current_w, one.memory_total_mib) == (700.0, 81559)
     assert (one.temperatures.gpu_c, one.temperatures.memory_c, one.temperatures.margin_c) == (29, 37, 58)
     assert not one.is_lost
     assert not one.needs_reset
@@ -87,7 +88,7 @@ def test_refuses_entities_that_would_grow_without_bound() -> None:
         ("status", lambda each: each.fabric.status),
         ("summary", lambda each: each.fabric.health.summary),
         ("current_link_gen", lambda each: each.pcie.generation),
-        ("current_power_limit", lambda each: each.power_limit_w),
+        ("current_power_limit", lambda each: each.settings.power.current_w),
         ("gpu_recovery_action", lambda each: each.recovery_action),
     ],
 )
@@ -134,7 +135,7 @@ def test_reads_captures_of_real_machines(captures: Path, name: str, count: int, 
     assert all(each.ecc.volatile_uncorrectable == 0 and each.remapped_rows.failure is False for each in report.gpus)
     if device:
         assert {each.pci_device_id for each in report.gpus} == {device}
-        assert {each.power_limit_w for each in report.gpus} == {limit_w}
+        assert {each.settings.power.current_w for each in report.gpus} == {limit_w}
 
 
 @pytest.mark.shared

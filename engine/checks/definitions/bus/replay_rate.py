@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ....facts.counters import CounterReading
-from ....facts.hardware.gpu import GpuReport, parse_nvidia_smi_xml
+from ....facts.hardware.gpu import GpuReport
+from ....facts.hardware.nvidia_smi import parse_nvidia_smi_xml
 from ....spec import Node
 from ...model.check import Judgement, Level, Method, Severity, failed, unknown, warned, worst
 from ...model.check_context import CheckContext

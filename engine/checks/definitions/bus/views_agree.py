@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....facts.hardware.driver_files import DriverGpu, parse_driver_gpus
-from ....facts.hardware.gpu import GpuReport, parse_nvidia_smi_xml
+from ....facts.hardware.gpu import GpuReport
+from ....facts.hardware.nvidia_smi import parse_nvidia_smi_xml
 from ....facts.hardware.pci import PciDevice, parse_pci, short_address
 from ...model.check import Judgement, Method, Severity, failed, unknown, worst
 from ...model.probe import ProbeOutput

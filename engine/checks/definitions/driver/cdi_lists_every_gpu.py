@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ....facts.hardware.gpu import parse_nvidia_smi_xml
+from ....facts.hardware.nvidia_smi import parse_nvidia_smi_xml
 from ...model.check import Judgement, Method, Severity, failed, unknown, worst
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections

@@ -6,7 +6,7 @@ An upgrade without a reboot leaves the old module loaded, and the next start of 
 from __future__ import annotations
 
 from ....facts.hardware.driver_files import parse_module_version
-from ....facts.hardware.gpu import parse_nvidia_smi_xml
+from ....facts.hardware.nvidia_smi import parse_nvidia_smi_xml
 from ...model.check import Judgement, Method, Severity, failed, unknown, worst
 from ...model.probe import ProbeOutput
 from ...model.probe_sections import parse_sections

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....facts.hardware.gpu import GpuReport, parse_nvidia_smi_xml
+from ....facts.hardware.gpu import GpuReport
+from ....facts.hardware.nvidia_smi import parse_nvidia_smi_xml
 from ....facts.unreadable import Unreadable
 from ...model.check import Judgement, Method, Severity, failed, unknown, worst
 from ...model.probe import ProbeOutput

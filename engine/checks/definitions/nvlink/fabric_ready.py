@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from sovctl.compliance.verdict import Verdict
 
 from ....catalog.board_services import fabric_services
-from ....facts.hardware.gpu import Gpu, GpuReport, parse_nvidia_smi_xml
+from ....facts.hardware.gpu import Gpu, GpuReport
+from ....facts.hardware.nvidia_smi import parse_nvidia_smi_xml
 from ....facts.units import parse_units
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, warned, worst

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ....catalog.operating_systems import SupportedSystem
-from ....facts.hardware.gpu import parse_nvidia_smi_xml
+from ....facts.hardware.nvidia_smi import parse_nvidia_smi_xml
 from ....facts.packages.dpkg import installed_versions, parse_packages
 from ....facts.unreadable import excerpt
 from ...model.check import Judgement, Method, Severity, failed, unknown, worst

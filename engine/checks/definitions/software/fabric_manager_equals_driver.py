@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from ....catalog.operating_systems import component_named, upstream
 from ....catalog.platforms import PlatformComponent
-from ....facts.hardware.gpu import parse_nvidia_smi_xml
+from ....facts.hardware.nvidia_smi import parse_nvidia_smi_xml
 from ....facts.packages.dpkg import installed_versions, parse_packages
 from ....facts.units import parse_units
 from ....facts.unreadable import excerpt
