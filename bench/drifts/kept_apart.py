@@ -11,23 +11,24 @@ from .kind import Kind
 
 # (node, name, command, pattern of kind and name of the row, command that removes it)
 _CHANGES = (
-    ("n1", "package held by hand", "apt-mark hold bash >/dev/null", "*bash*", "apt-mark unhold bash >/dev/null"),
-    ("s1", "additional address", "ip address add 192.0.2.77/32 dev lo", "*192.0.2.77*",
-     "ip address del 192.0.2.77/32 dev lo"),
-    ("n2", "proxy of all services", "systemctl set-environment https_proxy=http://192.0.2.9:3128", "*environment*",
-     "systemctl unset-environment https_proxy"),
-    ("n1", "proxy of root's shell", ("cp -p /root/.bashrc /var/tmp/b 2>/dev/null || touch /var/tmp/b; "
-     "echo 'export https_proxy=http://192.0.2.9:3128' >> /root/.bashrc"), "*/root/.bashrc",
-     "mv /var/tmp/b /root/.bashrc"),
-    ("s1", "script that root left running", ("printf 'while :; do sleep 60; done\\n' > /var/tmp/fix.sh; "
-     "setsid sh /var/tmp/fix.sh >/dev/null 2>&1 & echo $! > /run/fix.pid"), "*fix.sh*",
-     "kill $(cat /run/fix.pid); rm /var/tmp/fix.sh /run/fix.pid"),
-    ("n2", "service account with a shell", ("getent passwd sovctl-vllm | cut -d: -f7 > /var/tmp/s; "
-     "usermod --shell /bin/bash sovctl-vllm"), "*sovctl-vllm*",
-     "usermod --shell $(cat /var/tmp/s) sovctl-vllm; rm /var/tmp/s"),
-    ("n1", "temporary folder without sticky bit", "chmod 0777 /tmp", "*/tmp*", "chmod 1777 /tmp"),
-    ("s1", "order of name services", ("cp -p /etc/nsswitch.conf /var/tmp/ns; "
-     "sed -i 's/^hosts:.*/hosts: dns files/' /etc/nsswitch.conf"), "*nsswitch*", "mv /var/tmp/ns /etc/nsswitch.conf"),
+    ("s1", "rule of routing", "ip rule add from 192.0.2.1 lookup 100", "*192.0.2.1*", "ip rule del from 192.0.2.1"),
+    ("n1", "setting of the kernel", ("sysctl -n net.ipv4.ip_default_ttl > /var/tmp/ttl; "
+     "sysctl -qw net.ipv4.ip_default_ttl=77"), "*ip_default_ttl*",
+     "sysctl -qw net.ipv4.ip_default_ttl=$(cat /var/tmp/ttl); rm /var/tmp/ttl"),
+    ("n2", "masked timer", "systemctl mask -q systemd-tmpfiles-clean.timer", "*tmpfiles-clean*",
+     "systemctl unmask -q systemd-tmpfiles-clean.timer"),
+    ("s1", "member of a group", "gpasswd -a sovctl-gateway adm >/dev/null", "*sovctl-gateway*",
+     "gpasswd -d sovctl-gateway adm >/dev/null"),
+    ("n2", "login without a password", ("cp -p /etc/pam.d/common-auth /var/tmp/pam; "
+     "sed -i '1i auth sufficient pam_permit.so' /etc/pam.d/common-auth"), "*common-auth*",
+     "mv /var/tmp/pam /etc/pam.d/common-auth"),
+    ("n1", "table of the firewall", ("nft add table ip extra; "
+     "nft add chain ip extra c '{ type filter hook input priority 0; }'"),
+     "*extra*", "nft delete table ip extra"),
+    ("n2", "file system in memory", "mkdir -p /mnt/x && mount -t tmpfs x /mnt/x", "*/mnt/x*",
+     "umount /mnt/x; rmdir /mnt/x"),
+    ("s1", "accepted addresses", ("cp -p /etc/hosts.allow /var/tmp/ha 2>/dev/null || touch /var/tmp/ha; "
+     "echo 'ALL: ALL' >> /etc/hosts.allow"), "*hosts.allow*", "mv /var/tmp/ha /etc/hosts.allow"),
 )  # fmt: skip
 
 
