@@ -13,6 +13,7 @@ from ..facts.node import NodeFacts
 from ..plan.baseline import differences, recording
 from ..plan.build import queries_on
 from ..resources.context import Baseline, Context
+from ..resources.resource import Change
 from ..site import baseline_records
 from ..site.site import Site
 from .progress import Progress, Report
@@ -21,13 +22,17 @@ from .remote import run_on
 _LIMIT_S = 60.0
 
 
-def store_differences(site: Site, context: Context, facts: Mapping[str, NodeFacts], changing: Collection[str]) -> None:
-    """Store what differs from the baselines of nodes before they are changed."""
+def store_differences(
+    site: Site, context: Context, facts: Mapping[str, NodeFacts], changes: Collection[Change]
+) -> None:
+    """Store what differs from the baselines of nodes before they are changed, without what the changes correct."""
     found = {}
-    for name in changing:
+    corrected = {(change.node, change.name) for change in changes}
+    for name in {change.node for change in changes}:
         known = context.baselines.get(name)
         if known is not None and known.differing is None:
-            differing = frozenset((each.kind, each.name) for each in differences(context, facts[name]))
+            rows = [each for each in differences(context, facts[name]) if (name, each.name) not in corrected]
+            differing = frozenset((each.kind, each.name) for each in rows)
             found[name] = replace(known, differing=differing)
     baseline_records.save(site.state.root, found)
 

@@ -98,7 +98,7 @@ def apply(
         members.register(
             site.state.root, members.load(site.state.root, site.state.applied), site.spec, plan.facts_sha256
         )
-        store_differences(site, context, facts, {change.node for change in current})
+        store_differences(site, context, facts, current)
         run = Run(run_id, lock, locks, resume=resume, allow_downtime=allow_downtime)
         try:
             run_waves(site, plan, current, facts, run, gate=gate, report=report)

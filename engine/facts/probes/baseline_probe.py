@@ -27,6 +27,7 @@ OTHER = re.compile(
     | /etc/(passwd|group|shadow|gshadow|subuid|subgid)-?
     | /etc/(sovctl|sovctl-simulated|lvm/archive|lvm/backup|cups|fwupd|NetworkManager/system-connections)(/.*)?
     | /etc/ssl/certs/.*
+    | /etc/rc[0-6S]\.d/.*
     | .*/(__pycache__|\.git)(/.*)?
     | .*/[^/]*sovctl-lab.*
     | .*(~|\.sw[a-p]|\.dpkg-(new|tmp|old|dist|bak)|\.lock)
