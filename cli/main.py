@@ -26,6 +26,7 @@ COMMANDS = (
     "facts",
     "verify",
     "report",
+    "waiver",
     "fabric",
     "golden",
     "node",

@@ -34,6 +34,7 @@ def made(check_id: str, target: str = "site", verdict: str = "PASS", **fields: A
         "raw_sha256": sha256_hex(raw),
         "started": "2026-11-21T10:15:00Z",
         "ended": "2026-11-21T10:15:01.5Z",
+        "expires": "2036-12-21T10:15:01Z",
         "verdict": verdict,
         "reason": reason,
         "simulated": False,

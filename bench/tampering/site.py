@@ -141,6 +141,7 @@ def _records(pack: Pack, run_id: str) -> Iterator[tuple[Evidence, bytes]]:
                     raw_sha256=sha256_hex(raw),
                     started=now(),
                     ended=now(),
+                    expires="2100-01-01T00:00:00Z",
                     verdict=Verdict("FAIL" if node == "gpu-2" else "PASS"),
                     reason="expected 1, got 1",
                     simulated=True,

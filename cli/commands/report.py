@@ -8,6 +8,7 @@ import typer
 
 from .. import output
 from ..default_command import DefaultsToSite
+from ..views.waivers import poam_sentence
 from . import report_packs
 
 EPILOG = "Example: sovctl report site.yaml  ·  then: sovctl audit verify .sovctl"
@@ -44,37 +45,25 @@ def register(app: typer.Typer) -> None:
         from datetime import UTC, datetime
 
         from sovctl import __version__
-        from sovctl.compliance.controls.exceptions import load_exceptions
-        from sovctl.compliance.controls.framework import find_pack, load_pack
         from sovctl.compliance.ledger.reader import LedgerReader
         from sovctl.compliance.ledger.store import Ledger
         from sovctl.compliance.report.document import Subject
         from sovctl.compliance.report.publish import publish
         from sovctl.compliance.signing import load
-        from sovctl.engine.checks.registry import FORMER_IDS, KNOWN_CHECKS
+        from sovctl.engine.checks.registry import FORMER_IDS
+        from sovctl.engine.checks.runner.compliance_inputs import load_inputs
         from sovctl.engine.checks.runner.fabric_figure import figures_of
         from sovctl.engine.site.state_folder import SiteState
-        from sovctl.engine.validation import load as spec_file
         from sovctl.support.errors import InputError
 
         site_file = site or Path("site.yaml")
         site_file = site_file / "site.yaml" if site_file.is_dir() else site_file
         paths = SiteState.of_site(site_file, state)
-        subject, packs, own = None, ["nist-800-53-moderate"], []
-        if site or state is None:  # with --state alone, ignore a site.yaml in the working folder
-            spec = spec_file.load(site_file).spec
-            subject = Subject(spec.site.name, spec.site.jurisdiction, spec.site.placement.value)
-            packs = spec.compliance.packs
-            own = [site_file.parent / each for each in spec.compliance.pack_files]
+        # With --state alone, a site.yaml in the working folder is ignored.
+        inputs = load_inputs(site_file if site or state is None else None, pack=pack, waiver_file=waivers)
         if not paths.ledger.is_dir():
             raise InputError("no evidence found", where=str(paths.root), hint="run `sovctl verify` first")
         origin = LedgerReader(paths.ledger).checkpoint.origin
-        where = {"where": "--pack"} if pack else {}
-        loaded = [
-            load_pack(find_pack(name, own, **where), known_checks=KNOWN_CHECKS, former_ids=FORMER_IDS)
-            for name in ([pack] if pack else packs)
-        ]
-        exceptions = load_exceptions(waivers, packs=loaded, former_ids=FORMER_IDS) if waivers else None
         now = datetime.now(UTC)
         key = load(paths.keys / "ledger.key")
         # The site's lock too: a running verify needs the ledger at its end, and would lose its evidence.
@@ -85,32 +74,37 @@ def register(app: typer.Typer) -> None:
                     reports=paths.reports,
                     ledger=ledger,
                     pack=each,
-                    subject=subject or Subject(site=origin),
+                    subject=inputs.subject or Subject(site=origin),
                     generated=now,
                     tool_version=__version__,
                     run_id=run,
-                    exceptions=exceptions,
+                    exceptions=inputs.exceptions,
                     former_ids=FORMER_IDS,
                     draw=figures_of,
+                    terms=inputs.terms,
                 )
-                for each in loaded
+                for each in inputs.packs
             ]
         if as_json:
             output.document(
                 [
                     {"folder": str(each.folder), "leaf_index": each.leaf_index}
-                    | {name: each.document[name] for name in ("subject", "run", "pack", "summary", "simulated")}
+                    | {name: each.document[name] for name in ("subject", "run", "pack", "summary", "simulated", "poam")}
                     for each in reports
                 ]
             )
             return
-        for waiver in exceptions.waivers if exceptions else ():
+        for waiver in inputs.exceptions.texts:
             if not waiver.counts_on(now.date()):
                 output.info(
                     f"waiver {waiver.id} is not in effect today: valid from {waiver.approved} to {waiver.expires}"
                 )
         for each in reports:
             output.line(f"{each.document['pack']['title']}: {each.document['summary']['sentence']}")
+            if sentence := poam_sentence(each.document["poam"]):
+                output.line(f"plan of action: {sentence}")
+            if stale := each.document["summary"]["stale_records"]:
+                output.line(f"expired evidence: {stale} records count as not run; run `sovctl verify` again")
             if each.document["simulated"]:
                 output.line(
                     output.style(

@@ -18,20 +18,26 @@ Records = Mapping[str, Sequence[Mapping[str, Any]]]
 """Evidence records by check id."""
 
 
-def decide(control: Mapping[str, Any], by_check: Records, today: date) -> str:
-    """Return the state of a control computed from the evidence."""
+def decide(control: Mapping[str, Any], by_check: Records, today: date, at: str = "") -> str:
+    """Return the state of a control computed from the evidence.
+
+    Args:
+        today: selects the waivers and attestations in effect.
+        at: UTC time that selects the evidence that has not expired; empty: no evidence expires.
+    """
     if control["mapping"] is None:
         word = control["attestation"]
         attested = word and word["control"] == control["id"] and counts_on(word["attested"], word["expires"], today)
         return "attested" if attested else "not-run"
-    checks = {check: by_check.get(check, []) for check in control["mapping"]["checks"]}
+    everything = {check: by_check.get(check, []) for check in control["mapping"]["checks"]}
+    checks = {check: [r for r in found if not is_stale(r, at)] for check, found in everything.items()}
     if not any(checks.values()):
         return "not-run"
     failed = {(check, r["target"]) for check, found in checks.items() for r in found if r["verdict"] == "FAIL"}
     if failed - _waived(control, today):
         return "fail"
-    for found in checks.values():
-        missing = {target for r in found for target in r["population"]} - {r["target"] for r in found}
+    for check, found in checks.items():
+        missing = {target for r in everything[check] for target in r["population"]} - {r["target"] for r in found}
         if not found or missing or any(r["verdict"] not in ("PASS", "WARN", "FAIL", "N/A") for r in found):
             return "error"
     if failed:
@@ -48,6 +54,12 @@ def _waived(control: Mapping[str, Any], today: date) -> set[tuple[str, str]]:
         if waiver["control"] == control["id"] and in_effect:
             covered |= {(waiver["check"], target) for target in waiver["targets"]}
     return covered
+
+
+def is_stale(record: Mapping[str, Any], at: str) -> bool:
+    """Return whether a record no longer counts at a UTC time. Records of earlier versions have no expiry."""
+    expires: str = record.get("expires", "9999")
+    return record["verdict"] != "FAIL" and expires[:19] <= at[:19]
 
 
 def counts_on(begin: str, end: str, today: date) -> bool:

@@ -186,7 +186,7 @@ def _verify_controls(report: _Report) -> list[Checkpoint]:
     today = date.fromisoformat(generated[:10])
     states = dict.fromkeys(STATES, 0)
     for control in document["controls"]:
-        state = decide(control, by_check, today)
+        state = decide(control, by_check, today, generated)
         states[state] += 1
         if state != control["state"]:
             report.find(f"{control['id']}: expected {state} from the evidence, got {control['state']}")

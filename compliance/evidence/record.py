@@ -42,6 +42,8 @@ class Evidence(BaseModel):
     """SHA-256 of the captured output, stored as `raw/<sha256>`."""
     started: UtcTime
     ended: UtcTime
+    expires: UtcTime
+    """Time from which the record no longer counts, unless it is FAIL; see `freshness`."""
     verdict: Verdict
     reason: Annotated[str, Field(min_length=1)]
     """The rule, with expected and actual value."""

@@ -8,12 +8,13 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sovctl.support.errors import InputError
 
 from ..controls.assessment import Assessment, ControlResult
+from ..controls.poam import PoamItem
 from ..evidence.runs import EvidenceRun
 from ..evidence.store import StoredEvidence, leaf_record
 from ..ledger.checkpoint import Checkpoint
@@ -26,6 +27,7 @@ STATEMENT = (
 LIMITS = (
     "A control is passed only for the part listed as supported; the part that requires people is listed next to it.",
     "Controls with state not-run have no evidence. They count neither as passed nor as failed.",
+    "Expired evidence does not count, except a failure: it stays until the target is measured again.",
     "Evidence describes a target at the time of its record, not before and not after.",
     "Evidence omitted from a report cannot be detected from the report; compare it with the ledger of the site.",
     "Without a checkpoint kept outside the site, an older or re-signed copy of its ledger cannot be excluded.",
@@ -76,6 +78,7 @@ def build_document(
     generated: str,
     tool_version: str,
     figures: Sequence[Figure] = (),
+    poam: Sequence[PoamItem] = (),
 ) -> dict[str, Any]:
     """Return the report.
 
@@ -85,6 +88,7 @@ def build_document(
         proofs: audit path of each leaf in the tree of the checkpoint, by leaf index.
         generated: UTC time such as `2026-11-21T10:30:00Z`; its day selects the waivers in effect.
         figures: drawings of the run's evidence.
+        poam: rows of the plan of action, in their order.
 
     Raises:
         InputError: the records are of several versions of site.yaml, or newer than `generated`.
@@ -139,11 +143,17 @@ def build_document(
         "summary": {
             "sentence": assessment.sentence(),
             "total": len(assessment.results),
-            "decided": sum(number for state, number in counts.items() if state.is_decided),
+            "decided": assessment.decided,
             "states": {state.value: number for state, number in counts.items()},
+            "stale_records": len({r.sha256 for each in assessment.results for c in each.checks for r in c.stale}),
+            "families": [
+                {"family": family, "total": sum(found.values()), "states": {s.value: n for s, n in found.items()}}
+                for family, found in assessment.by_family().items()
+            ],
         },
         "controls": [_control(result) for result in assessment.results],
         "evidence": [_evidence(record, proofs[record.leaf_index]) for record in run.records],
+        "poam": [each.as_json() for each in poam],
         "figures": [{"title": each.title, "svg": each.svg, "records": list(each.records)} for each in figures],
         "ledger": {
             "origin": checkpoint.origin,
@@ -171,6 +181,7 @@ def _control(result: ControlResult) -> dict[str, Any]:
         "simulated": result.simulated,
         "reasons": list(result.reasons),
         "warnings": result.warnings,
+        "coverage": asdict(result.coverage),
         "mapping": mapping.model_dump(mode="json") if mapping else None,
         "waivers": [waiver.model_dump(mode="json") for waiver in result.waivers],
         "attestation": result.attestation.model_dump(mode="json") if result.attestation else None,

@@ -8,6 +8,8 @@ from typing import Any
 
 from sovctl.support.html_templates import page_template
 
+from ..evidence.freshness import is_stale
+
 # In the order of the coverage bar.
 STATES = {
     "fail": "A check failed on some target.",
@@ -16,7 +18,7 @@ STATES = {
     "pass": "Every check passed on every target it applies to.",
     "attested": "Attested by a person, with an expiry date, without a check.",
     "n-a": "Every check reported that it does not apply.",
-    "not-run": "Not checked.",
+    "not-run": "No evidence, or only expired evidence.",
 }
 _NEEDS_ATTENTION = ("fail", "error", "waived")
 
@@ -25,7 +27,10 @@ def render_html(document: Mapping[str, Any]) -> str:
     """Return the HTML page of a report document (see `document.build_document`). Deterministic."""
     numbers = {item["sha256"]: number for number, item in enumerate(document["evidence"], start=1)}
     by_check: dict[str, list[dict[str, Any]]] = {}
-    for item in document["evidence"]:
+    for found in document["evidence"]:
+        item = found | {
+            "stale": is_stale(found["record"]["expires"], found["record"]["verdict"], document["generated"])
+        }
         by_check.setdefault(item["record"]["check_id"], []).append(item)
     controls = [control | {"checks": list(_checks(control, by_check))} for control in document["controls"]]
     return page_template("report", "report.html.j2").render(

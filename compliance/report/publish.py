@@ -17,8 +17,8 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,9 @@ from sovctl.support.errors import InputError
 from ..controls.assessment import assess
 from ..controls.exceptions import Exceptions
 from ..controls.pack import Pack
+from ..controls.poam import Terms, plan_of_action
 from ..controls.scope import without_target
+from ..evidence.history import History
 from ..evidence.runs import EvidenceRun, list_runs, load_run, read_raw
 from ..ledger.checkpoint import Checkpoint
 from ..ledger.errors import LedgerDamaged
@@ -67,6 +69,7 @@ def publish(
     exceptions: Exceptions | None = None,
     former_ids: Mapping[str, str] | None = None,
     draw: Callable[[EvidenceRun, ReadRaw], Sequence[Figure]] | None = None,
+    terms: Terms | None = None,
 ) -> Published:
     """Assess, render, log and store the report of one run.
 
@@ -79,6 +82,7 @@ def publish(
         former_ids: current check id by former id. Pack and exceptions have current ids; in the report they have the ids
             of the run's evidence, because its records are signed.
         draw: returns the figures of the report from the run's evidence; None: no figures.
+        terms: of the plan of action, with current check ids; its history is read from the ledger.
 
     Raises:
         InputError: no evidence, or unknown run.
@@ -94,8 +98,10 @@ def publish(
     pack = pack.without_absent(without_target(run.records, lambda digest: read_raw(evidence, digest)))
     pack, exceptions = pack.with_check_ids(names), (exceptions or Exceptions()).with_check_ids(names)
     checkpoint = ledger.checkpoint()
+    assessment = assess(pack, run.records, on=generated.date(), at=generated, exceptions=exceptions)
+    terms = replace((terms or Terms()).with_check_ids(names), first_failed=_first_failed(ledger))
     document = build_document(
-        assess(pack, run.records, on=generated.date(), exceptions=exceptions),
+        assessment,
         run,
         subject=subject,
         checkpoint=checkpoint,
@@ -104,6 +110,7 @@ def publish(
         generated=f"{generated:%Y-%m-%dT%H:%M:%SZ}",
         tool_version=tool_version,
         figures=draw(run, lambda digest: read_raw(evidence, digest)) if draw else (),
+        poam=plan_of_action([assessment], on=generated.date(), terms=terms),
     )
     folder = _free_folder(reports, run.run_id)
     draft = reports / f".{folder.name}.{os.getpid()}.new"
@@ -115,6 +122,12 @@ def publish(
         raise
     _finish(draft, folder, ledger, record, leaf_index, since=checkpoint.size)
     return Published(folder, document, leaf_index)
+
+
+def _first_failed(ledger: Ledger) -> Mapping[tuple[str, str], date]:
+    """Return the day of the first failure by check and target, from all runs in the ledger."""
+    leaves = (e.record for e in LedgerReader(ledger.directory).entries() if b'"type":"evidence"' in e.data)
+    return History.of(leaf for leaf in leaves if leaf.get("type") == "evidence").first_failed
 
 
 def _finish(

@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
+from .compliance import Compliance
 from .fabric import InfinibandFabric, PortRoles, RoceNetwork
 from .gateway.routing import Capability
 from .gateway.section import Gateway
@@ -322,17 +323,6 @@ class Pool(SpecModel):
     def draft_model(self) -> str | None:
         """Name of the model that proposes tokens; None without one."""
         return self.speculative_config.model if self.speculative_config else None
-
-
-class Compliance(SpecModel):
-    """Control frameworks and retention."""
-
-    packs: list[CatalogId] = Field(default_factory=lambda: ["nist-800-53-moderate"])
-    """Control frameworks that reports assess, such as `nist-800-53-moderate`; `sovctl report packs` lists them."""
-    pack_files: list[FilePath] = Field(default_factory=list)
-    """Files with control frameworks of the site. The name of a framework is the name of its file without `.yaml`."""
-    retention_days: Annotated[int, Field(ge=180, le=3660)] = 365
-    """Days for which the ledger is kept. EU AI Act Art. 19 and 26(6): at least 6 months; PCI DSS 10.5.1: 12 months."""
 
 
 class SiteSpec(SpecModel):

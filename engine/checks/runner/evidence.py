@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterator
 
 from sovctl.compliance.controls import scope
+from sovctl.compliance.evidence.freshness import expiry
 from sovctl.compliance.evidence.record import Evidence
 from sovctl.compliance.evidence.store import EvidenceStore, StoredEvidence, new_run_id
 from sovctl.compliance.ledger.store import Ledger
@@ -77,6 +78,7 @@ def _records(site: Site, run: RunResult, plan_sha256: str | None) -> Iterator[tu
             raw_sha256=sha256_hex(result.raw),
             started=result.started,
             ended=result.ended,
+            expires=expiry(target.check.id, result.ended, is_active=target.check.is_active),
             verdict=result.verdict,
             reason=result.reason,
             simulated=bool(result.simulated),
@@ -106,6 +108,7 @@ def _scope(site: Site, run: RunResult, plan_sha256: str | None) -> Iterator[tupl
         raw_sha256=sha256_hex(raw),
         started=now,
         ended=now,
+        expires=expiry(scope.CHECK_ID, now),
         verdict=Verdict.PASS,
         reason=f"{len(run.without_target)} checks have no target: {', '.join(run.without_target)}",
         simulated=any(result.simulated for result in run.results),

@@ -1,16 +1,16 @@
-"""Rules about `verify`: limits of checks are known, and a looser value has a waiver that is valid today."""
+"""Rules about waivers and attestations: of limits in `verify`, and of failed checks in `compliance`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
 
+from sovctl.compliance.controls.deadlines import DEADLINES
+from sovctl.compliance.controls.exceptions import MAX_DAYS, is_same_person
 from sovctl.support.errors import Problem
 
 from ...catalog.check_limits import load_check_limits
 from .rule import SiteUnderValidation, duplicates, unknown_name
-
-MAX_DAYS = 365  # chosen, as for waivers of failed checks: a long acceptance is indistinguishable from neglect
 
 
 def check_limits(site: SiteUnderValidation) -> Iterator[Problem]:
@@ -41,13 +41,55 @@ def check_waivers(site: SiteUnderValidation) -> Iterator[Problem]:
                 where=f"{where}.limit",
                 hint="remove the waiver, which has no effect",
             )
-        if waiver.requested_by.strip().casefold() == waiver.approved_by.strip().casefold():
-            yield Problem(
-                f"expected another person than `{waiver.requested_by}`, got the same",
-                where=f"{where}.approved_by",
-                hint="have a second person approve the waiver",
-            )
+        yield from _one_person_problems(waiver.requested_by, waiver.approved_by, where)
         yield from _end_problems(waiver.expires, f"{where}.expires", site.today)
+
+
+def check_control_waivers(site: SiteUnderValidation) -> Iterator[Problem]:
+    """Yield problems of waivers that no day cures; an expired waiver is valid, and has no effect."""
+    compliance = site.spec.compliance
+    ids = ((f"compliance.waivers[{i}].id", each.id) for i, each in enumerate(compliance.waivers))
+    yield from duplicates("waiver", ids)
+    for index, waiver in enumerate(compliance.waivers):
+        where = f"compliance.waivers[{index}]"
+        yield from _one_person_problems(waiver.requested_by, waiver.approved_by, where)
+        yield from _period_problems(waiver.approved, waiver.expires, f"{where}.approved", f"{where}.expires")
+    for index, each in enumerate(compliance.attestations):
+        where = f"compliance.attestations[{index}]"
+        yield from _period_problems(each.attested, each.expires, f"{where}.attested", f"{where}.expires")
+
+
+def check_deadlines(site: SiteUnderValidation) -> Iterator[Problem]:
+    for severity, default in DEADLINES.items():
+        value = getattr(site.spec.compliance.deadline_days, severity)
+        if value is not None and value > default.value:
+            yield Problem(
+                f"expected at most {default.value} days, got {value}",
+                where=f"compliance.deadline_days.{severity}",
+                hint=f"a site can only shorten deadlines; source of the default: {default.source}",
+            )
+
+
+def _one_person_problems(requester: str, approver: str, where: str) -> Iterator[Problem]:
+    if is_same_person(requester, approver):
+        yield Problem(
+            f"expected another person than `{requester}`, got the same",
+            where=f"{where}.approved_by",
+            hint="have a second person approve the waiver",
+        )
+
+
+def _period_problems(begin: str, end: str, begin_at: str, end_at: str) -> Iterator[Problem]:
+    days = []
+    for text, where in ((begin, begin_at), (end, end_at)):
+        try:
+            days.append(date.fromisoformat(text))
+        except ValueError:
+            yield Problem(f"expected a day that exists, got {text}", where=where, hint="YYYY-MM-DD")
+    if len(days) == 2 and not 0 <= (days[1] - days[0]).days <= MAX_DAYS:
+        yield Problem(
+            f"expected a day 0 to {MAX_DAYS} days after {begin}, got {end}", where=end_at, hint="choose an earlier day"
+        )
 
 
 def _end_problems(text: str, where: str, today: date) -> Iterator[Problem]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import date
+from dataclasses import asdict
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from sovctl.compliance.controls.assessment import Assessment, ControlState, assess
-from sovctl.compliance.controls.exceptions import Attestation, Exceptions, Waiver, load_exceptions
+from sovctl.compliance.controls.exceptions import Attestation, Exceptions, Waiver, exceptions_of_site, load_exceptions
 from sovctl.compliance.controls.framework import Control, Pack, builtin_pack, load_pack
 from sovctl.support.errors import InputError, SpecError
 
@@ -188,7 +189,7 @@ def test_reads_exceptions_and_names_every_problem(tmp_path: Path) -> None:
     path = tmp_path / "waivers.yaml"
     path.write_text("waivers: [{id: W-1, control: a-1}]\nattestations: [{}]\n")
     places = [where for where, _, _ in mistakes(path)]
-    assert f"{path}:1: waivers[0].check" in places
+    assert f"{path}:1: waivers[0].checks" in places
     assert f"{path}:2: attestations[0].control" in places
     path.write_text("")
     assert load_exceptions(path, packs=[PACK]) == Exceptions()
@@ -307,3 +308,88 @@ def test_a_control_id_of_two_frameworks_needs_the_pack(tmp_path: Path) -> None:
     path.write_text(yaml.safe_dump({"attestations": [attested | {"pack": "r"}]}))
     with pytest.raises(SpecError):
         load_exceptions(path, packs=[PACK, other])
+
+
+AT = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def aged(items: list[Any], at: datetime = AT, exceptions: Exceptions | None = None) -> Any:
+    return assess(PACK, stored(items), on=at.date(), at=at, exceptions=exceptions).results[0]
+
+
+def expiring(verdict: str, expires: str) -> list[Any]:
+    return [made("a.one", node, verdict, others=NODES, expires=expires) for node in NODES]
+
+
+@pytest.mark.parametrize(("expires", "expected"), [("12:00:00Z", "not-run"), ("12:00:01Z", "pass")])
+def test_expired_evidence_turns_not_run_to_the_second(expires: str, expected: str) -> None:
+    day = "2026-11-21T"
+    items = expiring("PASS", day + expires) + [made("a.two", n, others=NODES, expires=day + expires) for n in NODES]
+    assert aged(items).state.value == expected
+
+
+def test_a_control_with_partly_expired_evidence_is_an_error_and_names_it() -> None:
+    result = aged(expiring("PASS", "2026-11-21T11:00:00Z") + TWO)
+    assert result.state is ControlState.ERROR
+    assert "a.one on gpu-1: not run since its evidence expired at 2026-11-21T11:00:00Z" in result.reasons
+    one_target = [made("a.one", "gpu-1", others=NODES, expires="2026-11-21T11:00:00Z"), *one()[1:], *TWO]
+    assert aged(one_target).state is ControlState.ERROR
+    assert (aged(one_target).coverage.targets_measured, aged(one_target).coverage.targets) == (5, 6)
+
+
+def test_a_failure_does_not_expire() -> None:
+    assert aged(expiring("FAIL", "2026-11-01T00:00:00Z")).state is ControlState.FAIL
+
+
+def test_a_waiver_does_not_cover_expired_evidence() -> None:
+    items = expiring("UNKNOWN", "2026-11-01T00:00:00Z") + TWO
+    assert aged(items, exceptions=waived()).state is ControlState.ERROR
+
+
+def test_coverage_counts_checks_and_targets_that_were_not_run() -> None:
+    assert asdict(aged(one(gpu_1="UNKNOWN")).coverage) == {
+        "checks_run": 1,
+        "checks": 2,
+        "targets_measured": 2,
+        "targets": 3,
+        "stale": 0,
+    }
+    assert decided(one() + TWO).by_family() == {
+        "A": {state: int(state in (ControlState.PASS, ControlState.NOT_RUN)) for state in ControlState}
+    }
+
+
+def test_a_waiver_without_controls_covers_every_control_with_the_check(tmp_path: Path) -> None:
+    path = tmp_path / "waivers.yaml"
+    text = {k: v for k, v in WAIVER.items() if k not in ("control", "check")}
+    path.write_text(yaml.safe_dump({"waivers": [text | {"checks": ["a.one"], "targets": ["gpu-1"]}]}))
+    exceptions = load_exceptions(path, packs=[PACK])
+    assert state(FAILED, exceptions) == "waived"
+    assert [(each.pack, each.control, each.check) for each in exceptions.waivers] == [("p", "a-1", "a.one")]
+    path.write_text(yaml.safe_dump({"waivers": [text | {"checks": ["a.one", "a.non"], "targets": ["gpu-1"]}]}))
+    assert [(message, hint) for _, message, hint in mistakes(path)] == [
+        ("unknown check of a control: a.non", "did you mean a.one?")
+    ]
+
+
+def test_a_waiver_covers_several_controls_and_checks(tmp_path: Path) -> None:
+    path = tmp_path / "waivers.yaml"
+    text = {k: v for k, v in WAIVER.items() if k not in ("control", "check")} | {"targets": ["gpu-1"]}
+    path.write_text(yaml.safe_dump({"waivers": [text | {"controls": ["a-1"], "checks": ["a.one", "a.two"]}]}))
+    both = one(gpu_1="FAIL") + [made("a.two", n, "FAIL" if n == "gpu-1" else "PASS", others=NODES) for n in NODES]
+    assert state(both, load_exceptions(path, packs=[PACK])) == "waived"
+    path.write_text(yaml.safe_dump({"waivers": [text | {"controls": ["a-2"], "checks": ["a.one"]}]}))
+    assert [message for _, message, _ in mistakes(path)] == ["unknown check of a-2: a.one"]
+
+
+def test_exceptions_of_site_and_file_count_together_and_share_no_id(tmp_path: Path) -> None:
+    text = {k: v for k, v in WAIVER.items() if k not in ("control", "check")} | {"checks": ["a.one"]}
+    value = {"waivers": [text | {"targets": ["gpu-1"], "approved": "2026-11-01", "expires": "2026-12-01"}]}
+    of_site = exceptions_of_site(value, site_file=Path("site.yaml"), packs=[PACK], former_ids={})
+    with pytest.raises(SpecError) as caught:
+        of_site.with_more(of_site, where="waivers.yaml")
+    assert [each.message for each in caught.value.problems] == ["duplicate id W-1"]
+    same_person = value["waivers"][0] | {"approved_by": "First  person"}
+    with pytest.raises(SpecError) as caught:
+        exceptions_of_site({"waivers": [same_person]}, site_file=Path("site.yaml"), packs=[PACK], former_ids={})
+    assert caught.value.problems[0].where == "site.yaml: compliance.waivers[0]"

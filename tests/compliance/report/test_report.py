@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ from sovctl.compliance.report.publish import Published, publish
 from sovctl.support.errors import InputError
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
+NOON = time(12)
 PACK = load_pack(builtin_pack("nist-800-53-moderate"))
 WAIVED = Waiver(
     id="W-1",
@@ -389,11 +390,25 @@ SMALL = Pack(
 VERDICTS = st.sampled_from(["PASS", "PASS", "WARN", "FAIL", "UNKNOWN", "N/A", None])
 
 
-@given(st.lists(VERDICTS, min_size=6, max_size=6), st.dates(date(2026, 10, 1), date(2027, 12, 31)))
-def test_the_single_file_decides_as_we_do(answers: list[str | None], day: date) -> None:
+EXPIRIES = st.sampled_from(["2026-11-21T10:15:01Z", "2026-12-31T00:00:00Z", "2036-12-21T10:15:01Z"])
+
+
+@given(
+    st.lists(VERDICTS, min_size=6, max_size=6),
+    st.lists(EXPIRIES, min_size=6, max_size=6),
+    st.dates(date(2026, 10, 1), date(2027, 12, 31)),
+)
+def test_the_single_file_decides_as_we_do(answers: list[str | None], expiries: list[str], day: date) -> None:
     asked = [(check, node) for check in ("software.packages-held", "a.two") for node in NODES]
-    records = stored([made(check, node, v, others=NODES) for (check, node), v in zip(asked, answers, strict=True) if v])
-    assessment = assess(SMALL, records, on=day, exceptions=EXCEPTIONS)
+    records = stored(
+        [
+            made(check, node, verdict, others=NODES, expires=expires)
+            for (check, node), verdict, expires in zip(asked, answers, expiries, strict=True)
+            if verdict
+        ]
+    )
+    at = datetime.combine(day, NOON, UTC)
+    assessment = assess(SMALL, records, on=day, at=at, exceptions=EXCEPTIONS)
     by_check: dict[str, list[dict[str, Any]]] = {}
     for record in records:
         by_check.setdefault(record.evidence.check_id, []).append(record.evidence.model_dump(mode="json"))
@@ -404,7 +419,7 @@ def test_the_single_file_decides_as_we_do(answers: list[str | None], day: date) 
             "waivers": [waiver.model_dump(mode="json") for waiver in result.waivers],
             "attestation": result.attestation.model_dump(mode="json") if result.attestation else None,
         }
-        assert decide(plain, by_check, day) == result.state.value
+        assert decide(plain, by_check, day, f"{at:%Y-%m-%dT%H:%M:%SZ}") == result.state.value
 
 
 def test_evidence_with_a_former_check_id_decides_the_control_of_the_current_one(tmp_path: Path) -> None:
