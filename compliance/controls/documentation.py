@@ -13,7 +13,15 @@ from pathlib import Path
 from sovctl.support.atomic_files import write_atomic
 
 from . import pack_file
-from .framework import Objective, Pack, builtin_pack, load_pack, pack_names, shipped_objectives
+from .framework import (
+    Objective,
+    Pack,
+    builtin_pack,
+    checks_without_objective,
+    load_pack,
+    pack_names,
+    shipped_objectives,
+)
 
 _HEAD = """\
 # Control packs
@@ -31,6 +39,8 @@ a part of them. `compliance.packs` in site.yaml selects the packs of a site; `so
   objective is evidence for the control. A check that is added to an objective reaches all packs.
 - A check under `if_present` counts only on a site that declares the part, such as InfiniBand. The evidence of each run
   records the checks without a target.
+- Checks that put load on nodes are in objectives of their own. A control with such an objective has no other one,
+  because a run of quick checks has no evidence for it.
 - Packs of ISO, PCI SSC, AICPA and BSI contain ids and short descriptions in our own words. The texts of these standards
   are sold or licensed by their publishers.
 - Packs of laws name the articles, and do not replace legal advice. Entries that were not verified against the primary
@@ -58,7 +68,18 @@ def page() -> str:
     packs = [load_pack(builtin_pack(name)) for name in pack_names()]
     example = inspect.cleandoc((pack_file.__doc__ or "").partition("\n\n")[2].rpartition("\n\n")[0])
     body = "".join(_row(pack) for pack in packs)
-    return "".join([_HEAD, body, "".join(_notes(packs)), _OWN, example, "\n```\n", "".join(_objectives(packs))])
+    return "".join(
+        [
+            _HEAD,
+            body,
+            "".join(_notes(packs)),
+            _OWN,
+            example,
+            "\n```\n",
+            "".join(_objectives(packs)),
+            "".join(_unmapped()),
+        ]
+    )
 
 
 def _row(pack: Pack) -> str:
@@ -83,6 +104,12 @@ def _objectives(packs: list[Pack]) -> Iterator[str]:
     for objective in shipped_objectives().values():
         count = used.get(objective.name, 0)
         yield f"| `{objective.name}` | {objective.statement} | {_checks(objective)} | {objective.people} | {count} |\n"
+
+
+def _unmapped() -> Iterator[str]:
+    yield "\n## Checks without objective\n\n| check | reason |\n|---|---|\n"
+    for check, reason in checks_without_objective().items():
+        yield f"| `{check}` | {reason} |\n"
 
 
 def _checks(objective: Objective) -> str:

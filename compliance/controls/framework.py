@@ -30,6 +30,7 @@ __all__ = [
     "Objective",
     "Pack",
     "builtin_pack",
+    "checks_without_objective",
     "find_pack",
     "load_pack",
     "pack_names",
@@ -106,6 +107,12 @@ def shipped_objectives(*, known_checks: Collection[str] | None = None) -> Mappin
         SpecError: an objective has an unknown check.
     """
     return _objectives(None if known_checks is None else frozenset(known_checks), ())
+
+
+def checks_without_objective() -> Mapping[str, str]:
+    """Return the reason for each check of sovctl that is in no objective."""
+    listed = (_read(FOLDER / "objectives.yaml").value or {}).get("without_objective") or {}
+    return {str(check): str(reason) for check, reason in listed.items()}
 
 
 def _catalogue(selection: Path, name: Any, known: Known) -> Pack:

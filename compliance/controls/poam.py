@@ -120,7 +120,7 @@ class PoamItem:
     reasons: tuple[str, ...]
     remedy: str
     evidence: tuple[str, ...]
-    """SHA-256 of the records, in the order of the targets; empty if there is none."""
+    """SHA-256 of the records, in the order of the targets; empty without records."""
     waiver: str
     """Id of the waiver; empty without one."""
     requested_by: str

@@ -16,6 +16,9 @@ from evidence_specimens import everywhere, fill, made
 from sovctl.engine.site.state_folder import SiteState
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "site.yaml"
+CLOCKS = [
+    record for check in ("clock.synchronized", "clock.drift", "bmc.clock-correct") for record in everywhere(check)
+]
 
 
 def sovctl(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -28,7 +31,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(EXAMPLE, site / "site.yaml")
     fill(
         site / ".sovctl",
-        [*everywhere("clock.synchronized"), *everywhere("clock.drift"), made("gpu.count", simulated=True)],
+        [*CLOCKS, made("gpu.count", simulated=True)],
     )
     assert sovctl("report", cwd=site).returncode == 0
     return site
