@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ...spec.types import Secret
 
@@ -103,14 +103,19 @@ def joined(outputs: Mapping[str, CommandOutput]) -> ProbeOutput:
 
     A command that exceeded its time limit, or could not be run, is the exit code of the whole.
     """
-    bad = [each.exit_code for each in outputs.values() if not each.is_complete]
+    return _joined(tuple(outputs.items()))
+
+
+@lru_cache(maxsize=8)  # 17 checks of a node read the report of its GPUs alone, under the same name
+def _joined(outputs: tuple[tuple[str, CommandOutput], ...]) -> ProbeOutput:
+    bad = [each.exit_code for _, each in outputs if not each.is_complete]
     out = "".join(
         f"{MARK} begin {name}\n{each.stdout}\n{MARK} end {name} {each.exit_code}\n"
-        for name, each in outputs.items()
+        for name, each in outputs
         if each.is_complete
     )
-    err = "".join(f"{MARK} begin {name}\n{each.stderr}" for name, each in outputs.items())
+    err = "".join(f"{MARK} begin {name}\n{each.stderr}\n" for name, each in outputs)
     output = ProbeOutput(bad[0] if bad else 0, out, err)
-    if not any(each.has_mark for each in outputs.values()):
+    if not any(each.has_mark for _, each in outputs):
         object.__setattr__(output, "parts", dict(outputs))
     return output

@@ -58,15 +58,15 @@ class ProbeSections:
 
 def parse_sections(output: ProbeOutput) -> ProbeSections:
     """Return the sections that are complete. A section that occurs twice is omitted."""
-    errors = _errors(output.stderr)
     if output.parts is not None:
         return ProbeSections(
             {
-                name: ProbeSection(each.exit_code, each.text, errors.get(name, ""))
+                name: ProbeSection(each.exit_code, each.text, each.stderr.rstrip("\n"))
                 for name, each in output.parts.items()
                 if each.exit_code is not None and each.is_complete
             }
         )
+    errors = _errors(output.stderr)
     sections: dict[str, ProbeSection] = {}
     duplicates: set[str] = set()
     name, start = "", 0
@@ -106,4 +106,4 @@ def _errors(stderr: str) -> dict[str, str]:
             lines = errors.setdefault(match[1], [])
         else:
             lines.append(line)
-    return {name: "\n".join(each) for name, each in errors.items()}
+    return {name: "\n".join(each).rstrip("\n") for name, each in errors.items()}

@@ -155,9 +155,9 @@ def _rate(cell: object) -> float | None:
     text = str(cell)
     if text == _ABSENT:
         return None
-    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+    if not _NUMBER.fullmatch(text) or not math.isfinite(rate := float(text)):
         raise Unreadable("a rate", text, where=WHERE)
-    return float(text) or None
+    return rate or None
 
 
 def _passed(name: str, status: str, matrix: Matrix) -> BandwidthTest:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Any
 
+from ..numbers import integer
 from ..unreadable import MALFORMED, Unreadable
 
 WHERE = "dcgmi diag"
@@ -108,6 +109,9 @@ class Diagnostic:
     tests: tuple[DiagnosticTest, ...]
 
 
+_STATUSES = {each.value: each for each in Status}
+
+
 def parse_diagnostic(text: str) -> Diagnostic:
     """Parse the output.
 
@@ -184,14 +188,14 @@ def _current_name(name: str, category: str) -> str:
 
 def _result(result: Mapping[str, Any]) -> DiagnosticResult:
     word = result.get("status")
-    if word not in list(Status):
+    if not isinstance(word, str) or word not in _STATUSES:
         raise Unreadable(f"a status of {', '.join(Status)}", str(word), where=WHERE)
     gpu, entity = _entity(result)
     info = result.get("info", [])
     return DiagnosticResult(
         gpu=gpu,
         entity=entity,
-        status=Status(word),
+        status=_STATUSES[word],
         errors=tuple(_error(each) for each in _list(result.get("warnings", []), "warnings") if each is not None),
         info=tuple(str(each) for each in (info if isinstance(info, list) else [info])),
     )
@@ -217,8 +221,8 @@ def _error(warning: object) -> DiagnosticError:
 
 def _severity(value: object) -> ErrorSeverity:
     try:
-        return ErrorSeverity(int(str(value)))
-    except ValueError:
+        return ErrorSeverity(integer(str(value)))
+    except (ValueError, Unreadable):
         return ErrorSeverity.UNKNOWN
 
 
@@ -242,6 +246,7 @@ def _text(value: object, name: str) -> str:
 
 def _integer(value: object) -> int:
     """Return a whole number, which 3.x prints as text."""
-    if isinstance(value, bool) or not str(value).isascii() or not str(value).isdigit():
-        raise Unreadable("the number of a GPU", str(value), where=WHERE)
-    return int(str(value))
+    text = str(value)
+    if isinstance(value, bool) or not text.isascii() or not text.isdigit():
+        raise Unreadable("the number of a GPU", text, where=WHERE)
+    return integer(text)

@@ -15,16 +15,23 @@ class GpuElement:
         self.id = element.get("id")
         self._element = element
         self._texts: dict[str, str] = {}
+        self._children: dict[str, list[tuple[str, str]]] = {}
         self._words: list[str] = []
         self._read(element, "")
         self._all_words = "\n".join(self._words).lower()
 
     def _read(self, element: ET.Element, path: str) -> None:
+        children = self._children.setdefault(path, [])
         for child in element:
             here = f"{path}{child.tag}"
-            text = (child.text or "").strip()
-            self._texts.setdefault(here, text)
-            self._words += [text, child.tail or ""]
+            text = child.text.strip() if child.text else ""
+            if here not in self._texts:
+                self._texts[here] = text
+                children.append((child.tag, text))
+            if text:
+                self._words.append(text)
+            if child.tail:
+                self._words.append(child.tail)
             if len(child):
                 self._read(child, f"{here}/")
 
@@ -47,11 +54,7 @@ class GpuElement:
 
     def children(self, path: str) -> Iterator[tuple[str, str]]:
         """Yield name and text of the elements directly below a path."""
-        prefix = f"{path}/"
-        for name, text in self._texts.items():
-            rest = name.removeprefix(prefix)
-            if rest != name and "/" not in rest:
-                yield rest, text
+        yield from self._children.get(f"{path}/", ())
 
     def section(self, path: str) -> ET.Element | None:
         """Return the first element of a path, for elements that repeat; None without one."""

@@ -92,12 +92,15 @@ def parse_nvlink_errors(text: str) -> tuple[LinkCounter, ...]:
     where = "nvidia-smi nvlink -e"
     counters = []
     for header, lines in _blocks(text, where):
+        gpu = integer(header[1])
         for line in lines:
             match = _COUNTER.match(line)
             if match is None:
                 raise Unreadable("`Link N: name: value`", line, where=where)
-            value = integer(match[3]) if match[3].isdecimal() else None
-            counters.append(LinkCounter(integer(header[1]), integer(match[1]), match[2].strip(), value))
+            link, name, value = match.groups()
+            counters.append(
+                LinkCounter(gpu, integer(link), name.strip(), integer(value) if value.isdecimal() else None)
+            )
     return tuple(counters)
 
 

@@ -81,7 +81,7 @@ def test_commands_one_by_one_keep_their_order(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "1\n", "1\n\n", "\n1", f"a\n{MARK} end one 0\n", f"{MARK} begin two\nb"])
 def test_sections_without_a_search_equal_those_of_the_text(text: str) -> None:
-    found = joined({"one": CommandOutput(0, text, "noise\n"), "two": CommandOutput(7, "x\n", "")})
+    found = joined({"one": CommandOutput(0, text, "noise"), "two": CommandOutput(7, "x\n", "more\n\n")})
     assert parse_sections(found) == parse_sections(ProbeOutput(found.exit_code, found.stdout, found.stderr))
     assert (found.parts is None) == (MARK in text)
 
