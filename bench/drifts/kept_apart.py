@@ -24,7 +24,7 @@ _CHANGES = (
      "mv /var/tmp/pam /etc/pam.d/common-auth"),
     ("n1", "table of the firewall", ("nft add table ip extra; "
      "nft add chain ip extra c '{ type filter hook input priority 0; }'"),
-     "*extra*", "nft delete table ip extra"),
+     "perimeter/firewall", "nft delete table ip extra"),
     ("n2", "file system in memory", "mkdir -p /mnt/x && mount -t tmpfs x /mnt/x", "*/mnt/x*",
      "umount /mnt/x; rmdir /mnt/x"),
     ("s1", "accepted addresses", ("cp -p /etc/hosts.allow /var/tmp/ha 2>/dev/null || touch /var/tmp/ha; "

@@ -15,7 +15,7 @@ class Thing(NamedTuple):
         kind: `file`, `program`, `unit`, `cron`, `listener`, `user`, `preload`, `access`, `package source`,
             `changed package file`, `library`, `privileged program`, `login variable`, `process`, `route`,
             `host name`, `time zone`, or since the last apply `changed file`, `account`, `package hold`, `address`,
-            `service variable` or `mount`.
+            `service variable`, `mount`, `routing rule` or `kernel setting`.
         name: path, address, account, destination or host name.
         detail: reason for the reader.
     """

@@ -48,8 +48,9 @@ def _request(context: Context, node: Node, queries: Iterable[Query]) -> dict[str
     queries = list(queries)
     paths = {path for query in queries for path in (*query.hash, *query.read)} | set(expected(context, node))
     return {
-        "known": sorted(path for path in paths if path.startswith(("/etc", "/root"))),
+        "known": sorted(path for path in paths if path.startswith(("/etc", "/root")) and "*" not in path),
         "units": sorted({full_name(unit) for query in queries for unit in query.units}),
+        "settings": sorted({key for query in queries for key in query.sysctls}),
     }
 
 

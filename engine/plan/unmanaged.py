@@ -59,7 +59,7 @@ class Unmanaged:
         kind: `file`, `program`, `unit`, `cron`, `listener`, `user`, `preload`, `access`, `package source`,
             `changed package file`, `boot option`, `library`, `privileged program`, `login variable`, `process`,
             `route`, `host name`, `time zone`, or since the last apply `changed file`, `account`, `package hold`,
-            `address`, `service variable` or `mount`.
+            `address`, `service variable`, `mount`, `routing rule` or `kernel setting`.
         name: path, address, user name, destination of a route, host name, package, or name of a variable.
         detail: reason for the reader.
     """

@@ -1,13 +1,14 @@
 """Records what a node is after an apply, and compares it later. Standard library only.
 
-Argument: one JSON document. {"action": "record", "known": [pattern, ...], "units": [unit, ...], "keep": [[kind, name],
-...]} writes `FILE`; the entries of `keep` stay as they were. Prints {"sha256": digest of the file, "entries": number}.
-{"action": "compare", "known": ..., "units": ..., "sha256": digest} prints one JSON list of [kind, name, detail]: what
-differs from the file; empty without a digest. Files that match `known`, and settings of `units`, have rows of their own
-in a plan. A second argument is the root of another tree, with the same paths below it and without the running state.
+Argument: one JSON document with "known": [path, ...], "units": [unit, ...] and "settings": [sysctl key, ...], which a
+plan compares by other means. {"action": "record", "keep": [[kind, name], ...]} writes `FILE`; the entries of `keep`
+stay as they were. Prints {"sha256": digest of the file, "entries": number}. {"action": "compare", "sha256": digest}
+prints one JSON list of [kind, name, detail]: what differs from the file; empty without a digest. A second argument is
+the root of another tree, with the same paths below it and without the running state.
 """
 
-import fnmatch
+import glob
+import grp
 import hashlib
 import json
 import os
@@ -48,6 +49,15 @@ OF_ROOT = (
 OF_SOFTWARE = re.compile(
     r"(docker|br-|veth|cali|vxlan|flannel|cni|cilium|lxc|kube|nodelocal|virbr|vnet|tun|tap|wg|tailscale|podman|ov[ns]).*"
 )
+# Settings of the kernel that only an administrator changes. Others change by themselves, or differ between kernels.
+SETTINGS = (
+    "net/ipv4/ip_*", "net/ipv4/tcp_*", "net/ipv4/icmp_*", "net/ipv4/conf/all/*", "net/ipv4/conf/default/*",
+    "net/ipv6/conf/all/*", "net/ipv6/conf/default/*", "net/core/*", "kernel/sysrq", "kernel/core_pattern",
+    "kernel/kptr_restrict", "kernel/dmesg_restrict", "kernel/randomize_va_space", "kernel/yama/*",
+    "kernel/unprivileged_*", "kernel/perf_event_paranoid", "kernel/panic*", "vm/overcommit_*", "vm/swappiness",
+    "vm/zone_reclaim_mode", "vm/dirty_*", "fs/protected_*", "fs/suid_dumpable", "fs/file-max", "fs/nr_open",
+)  # fmt: skip
+SECRET_SETTING = re.compile(r".*(key|secret)")
 # Mounts of the kernel, of containers and of running units.
 NOT_MOUNTED_BY_HAND = re.compile(r"/(proc|sys|dev|run|snap|var/lib/(docker|containerd|containers|kubelet))(/.*)?")
 
@@ -98,15 +108,14 @@ def names_below(folder, is_other):
 
 
 def files(known, units):
-    patterns = re.compile("|".join(fnmatch.translate(each) for each in known) or "(?!)")
     of_units = re.compile(
         r"/etc/systemd/system/(.*/)?(" + ("|".join(map(re.escape, units)) or "(?!)") + r")(\.d(/.*)?)?"
     )
 
     def is_other(path):
-        return OTHER.fullmatch(path) or patterns.match(path) or of_units.fullmatch(path)
+        return path in known or OTHER.fullmatch(path) or of_units.fullmatch(path)
 
-    names = [*(each for each in (*FOLDERS, *OF_ROOT) if not patterns.match(each)), *names_below("/etc", is_other)]
+    names = [*(each for each in (*FOLDERS, *OF_ROOT) if each not in known), *names_below("/etc", is_other)]
     return {name: entry for name in names if (entry := file_entry(name)) is not None}
 
 
@@ -123,6 +132,7 @@ def accounts():
             "number": f"{each.pw_uid}:{each.pw_gid}",
             "home": each.pw_dir,
             "shell": each.pw_shell,
+            "groups": " ".join(sorted(group.gr_name for group in grp.getgrall() if each.pw_name in group.gr_mem)),
             "password": digest(passwords.get(each.pw_name, ""))[:16],
         }
         for each in pwd.getpwall()
@@ -144,10 +154,34 @@ def addresses():
     }
 
 
+def routing_rules():
+    """Return the rules besides the three of the kernel, which have the priorities 0, 32766 and 32767."""
+    found = {}
+    for family in ("-4", "-6"):
+        for row in json.loads(run("ip", "-j", family, "rule", "show") or "[]"):
+            if row.get("priority") not in (0, 32766, 32767):
+                words = (f"{key} {row[key]}" for key in ("src", "dst", "fwmark", "iif", "oif", "table") if row.get(key))
+                found[" ".join(words)] = {"family": family}
+    return found
+
+
+def kernel_settings(managed):
+    found = {}
+    for path in (path for pattern in SETTINGS for path in glob.glob(f"/proc/sys/{pattern}")):
+        name = path[len("/proc/sys/") :].replace("/", ".")
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                if name not in managed and not SECRET_SETTING.fullmatch(name):
+                    found[name] = {"value": " ".join(file.read().split())}
+        except OSError:
+            continue  # it can only be written
+    return found
+
+
 def service_variables():
     """Return the variables that systemd gives to every unit; a value can hold a password."""
     pairs = (line.partition("=") for line in run("systemctl", "show-environment").splitlines())
-    return {name: {"value": digest(value)[:16]} for name, _, value in pairs if name}
+    return {name: {"content": digest(value)[:16]} for name, _, value in pairs if name}
 
 
 def mounts():
@@ -162,7 +196,7 @@ def mounts():
 
 
 def entries(request):
-    found = {"changed file": files(request["known"], request["units"])}
+    found = {"changed file": files(set(request["known"]), request["units"])}
     if not ROOT:
         found |= {
             "account": accounts(),
@@ -170,12 +204,16 @@ def entries(request):
             "address": addresses(),
             "service variable": service_variables(),
             "mount": mounts(),
+            "routing rule": routing_rules(),
+            "kernel setting": kernel_settings(set(request["settings"])),
         }
     return found
 
 
 # Values that a reader may see; of the others only the name of the property is printed.
-SHOWN = ("mode", "owner", "shell", "home", "number", "device", "source", "options", "file system")
+SHOWN = ("mode", "owner", "shell", "home", "number", "groups", "device", "source", "options", "file system", "value")
+# Another kernel has other settings, so that only a changed value counts.
+ONLY_CHANGED = "kernel setting"
 
 
 def detail_of(before, now):
@@ -192,6 +230,8 @@ def differences(before, now):
     for kind in sorted({*before, *now}):
         old, new = before.get(kind, {}), now.get(kind, {})
         for name in sorted({*old, *new}):
+            if kind == ONLY_CHANGED and not (name in old and name in new):
+                continue
             if old.get(name) != new.get(name):
                 yield [kind, name, detail_of(old.get(name), new.get(name))]
 

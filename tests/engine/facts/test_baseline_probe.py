@@ -36,7 +36,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def run(root: Path, **request: Any) -> Any:
-    asked = json.dumps({"known": [MANAGED], "units": ["chrony.service"], **request})
+    asked = json.dumps({"known": [MANAGED], "units": ["chrony.service"], "settings": [], **request})
     words = [sys.executable, "-I", str(PROGRAM), asked, str(root)]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     return json.loads(done.stdout)
