@@ -56,6 +56,12 @@ def line(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
+def line_now(text: str) -> None:
+    """Print one line of a result that continues, without buffering."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def info(text: str) -> None:
     """Print one line to standard error. A write error is ignored."""
     with contextlib.suppress(OSError):

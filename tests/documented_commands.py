@@ -26,13 +26,6 @@ IN_THE_LAB = {
         "sovctl lab down",
     ),
     "apply": ("sovctl apply site.yaml --yes",),
-    "audit": (
-        "sovctl audit verify .sovctl",
-        "sovctl audit verify .sovctl/reports/20261121T101500Z-3fa9",
-        "sovctl audit verify --ledger .sovctl/ledger --checkpoint kept/checkpoint --key kept/log.vkey",
-        "sovctl audit checkpoint --ledger .sovctl/ledger --old-size 0 -o request.txt",
-        "sovctl audit witness request.txt --folder ~/witness --name auditor.example --log-key log.vkey",
-    ),
     "drift": ("sovctl drift site.yaml --limit n2 --jsonl",),
     "golden": (
         "sovctl golden record site.yaml",

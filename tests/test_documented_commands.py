@@ -18,6 +18,7 @@ import pytest
 import warm_processes
 import yaml
 from documented_commands import IN_THE_LAB, PAGES, ROOT, typed
+from evidence_specimens import everywhere, fill
 from waiting import until
 
 from bench.fabric import InventedFabric
@@ -39,6 +40,8 @@ OTHER_EXITS = {
     ("node", "sovctl node packet dgx-1 --out dgx-1-repair.zip"): ExitCode.BAD_INPUT,
     ("node", 'sovctl node forget n2 --reason "destroyed, protocol 4711"'): ExitCode.BAD_INPUT,  # was never a node
 }
+UNPROVEN = ("entry-1.tlog-proof --key kept/log.vkey", ".sovctl", ".sovctl/reports/20261121T101500Z-3fa9")
+OTHER_EXITS |= {("audit", f"sovctl audit verify {each}"): ExitCode.UNPROVEN for each in UNPROVEN}
 OTHER_EXITS |= {
     ("size", line): ExitCode.FAILURE for line in typed(PAGES["size"]) if "--what-if" in line
 }  # it does not fit
@@ -121,8 +124,20 @@ def _captures(folder: Path) -> None:
         (folder / name).write_text(InventedFabric(hosts=4, rails=2, hosts_per_leaf=4, uplinks=2).text())
 
 
+def _audited(folder: Path) -> None:
+    """A site with a ledger, evidence and a report, and what its auditor kept."""
+    shutil.copy(ROOT / "examples" / "lab" / "site.yaml", folder)
+    fill(folder / ".sovctl", everywhere("clock.synchronized"), run_id="20261121T101500Z-3fa9")
+    assert run("sovctl report site.yaml", folder).returncode == ExitCode.OK
+    (folder / "kept").mkdir()
+    for name in ("checkpoint", "log.vkey"):
+        shutil.copy(folder / ".sovctl" / "ledger" / name, folder / "kept")
+    shutil.copy(folder / "kept" / "log.vkey", folder)
+
+
 PREPARED: dict[str, Callable[[Path], None]] = {
     "README": _cloud_key,
+    "audit": _audited,
     "fabric": _captures,
     "gateway": _gateway,
     "size": _load_tests,

@@ -6,25 +6,30 @@ from typing import Annotated
 import typer
 
 from .. import output
-from . import audit_witness
+from . import audit_log, audit_witness
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to `sovctl`."""
     group = typer.Typer(
-        no_args_is_help=True, help="Verify ledgers, evidence and reports; exchange checkpoints with a witness."
+        no_args_is_help=True,
+        help="Verify, search and prove ledgers, evidence and reports; exchange checkpoints with a witness.",
     )
     app.add_typer(group, name="audit")
     group.command(epilog="Example: sovctl audit verify .sovctl --checkpoint kept/checkpoint --key kept/log.vkey")(
         verify
     )
     group.command(epilog="Example: sovctl audit verifier --out sovctl-verify.pyz")(verifier)
+    audit_log.register(group)
     audit_witness.register(group)
 
 
 def verify(
     target: Annotated[
-        Path, typer.Argument(metavar="TARGET", help="Folder of a report, of a site, of its state, or of a ledger.")
+        Path,
+        typer.Argument(
+            metavar="TARGET", help="Folder of a report, of a site, of its state or of a ledger, or a proof."
+        ),
     ] = Path(),
     ledger: Annotated[Path | None, typer.Option(help="Folder of a ledger, instead of TARGET.")] = None,
     checkpoint: Annotated[

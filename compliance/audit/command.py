@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sovctl.support.errors import ExitCode, SovctlError
 
+from .entry_proof import audit_proof, is_proof
 from .inputs import read_checkpoint, read_key, read_witnesses
 from .ledger import audit_ledger
 from .result import AuditResult, shown
@@ -75,6 +76,8 @@ def verify(
     kept = [read_checkpoint(path) for path in checkpoints or []]
     known = read_witnesses(witness_keys or [], witnesses)
     given = read_key(key) if key else None
+    if is_proof(target) and not ledger:
+        return audit_proof(target, key=given, kept=kept, witnesses=known)
     if ledger:
         return audit_ledger(ledger, key=given, kept=kept, witnesses=known)
     return audit(target, key=given, kept=kept, witnesses=known)
@@ -94,7 +97,11 @@ def _parser() -> argparse.ArgumentParser:
         epilog=_CODES,
     )
     parser.add_argument(
-        "target", nargs="?", default=".", type=Path, help="folder of a report, a site state or a ledger (default: .)"
+        "target",
+        nargs="?",
+        default=".",
+        type=Path,
+        help="folder of a report, a site state or a ledger, or a .tlog-proof file (default: .)",
     )
     parser.add_argument("--ledger", type=Path, help="folder of a ledger, instead of the target")
     parser.add_argument(

@@ -28,6 +28,7 @@ from sovctl.support.errors import Busy, InputError
 
 from ..signing import SigningKey
 from . import format as layout
+from . import pending
 from .checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
 from .errors import LedgerDamaged, LedgerUnwritable
 from .format import frame
@@ -61,6 +62,7 @@ class Ledger:
             note = {"type": "recovered", "adopted": recovered.adopted, "cut_bytes": recovered.cut_bytes}
             self.append([note | ({"cut_sha256": recovered.cut_sha256} if recovered.cut_bytes else {})])
             self.checkpoint()
+        self.adopt_pending()
 
     @classmethod
     def open(cls, directory: Path, *, origin: str, key: SigningKey, checkpoint_every: int = CHECKPOINT_EVERY) -> Ledger:
@@ -150,6 +152,15 @@ class Ledger:
                 self._checkpoint = checkpoint
             return self._checkpoint
 
+    def adopt_pending(self) -> int:
+        """Append the records that other processes left for this writer; see `pending`. Return their number.
+
+        Raises:
+            LedgerUnwritable: the records are not durable.
+        """
+        with self._thread:
+            return pending.adopt(self)
+
     def inclusion_proof(self, index: int, *, size: int | None = None) -> list[bytes]:
         """Return the audit path of entry `index` in the tree of `size` entries; default: the newest checkpoint.
 
@@ -175,6 +186,7 @@ class Ledger:
                 return
             try:
                 if not self._broken:
+                    self.adopt_pending()
                     self.checkpoint()
             finally:
                 self._index.close()
