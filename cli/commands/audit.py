@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from .. import output
-from . import audit_log, audit_witness
+from . import audit_log, audit_upkeep, audit_witness
 
 
 def register(app: typer.Typer) -> None:
@@ -22,6 +22,7 @@ def register(app: typer.Typer) -> None:
     group.command(epilog="Example: sovctl audit verifier --out sovctl-verify.pyz")(verifier)
     audit_log.register(group)
     audit_witness.register(group)
+    audit_upkeep.register(group)
 
 
 def verify(
@@ -42,13 +43,22 @@ def verify(
     witnesses: Annotated[
         int | None, typer.Option(help="Cosignatures that a checkpoint needs; default: one of each witness key.")
     ] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="Time of the copy, such as 2026-11-28T10:00:00Z, or now: detects silence since.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Verify the ledger, evidence and reports of a site, and list every inconsistency."""
     from sovctl.compliance.audit import command
 
     result = command.verify(
-        target, ledger=ledger, key=key, checkpoints=checkpoint, witness_keys=witness_key, witnesses=witnesses
+        target,
+        ledger=ledger,
+        key=key,
+        checkpoints=checkpoint,
+        witness_keys=witness_key,
+        witnesses=witnesses,
+        as_of=as_of,
     )
     if as_json:
         output.document(result.as_json())

@@ -40,16 +40,24 @@ def witness(
     asked: Annotated[Path, typer.Argument(metavar="REQUEST", help="Output file of `sovctl audit checkpoint`.")],
     folder: Annotated[Path, typer.Option(help="Folder with the key and the state of the witness.")] = Path("witness"),
     name: Annotated[str, typer.Option(help="Name of the witness in signatures.")] = "witness",
+    rotation: Annotated[
+        list[Path] | None,
+        typer.Option(help="Record of a rotation of the log's key (audit rotate-key --out). Repeatable."),
+    ] = None,
     log_key: Annotated[
         Path | None, typer.Option(help="Public key (.vkey) of the log; required for its first checkpoint, then stored.")
     ] = None,
 ) -> None:
     """Cosign a checkpoint if it extends the last one signed. Run this outside the site."""
-    from sovctl.compliance.audit.inputs import read_key
+    from sovctl.compliance.audit.inputs import read_key, read_record
     from sovctl.compliance.ledger.witness_memory import WitnessMemory
 
     memory = WitnessMemory(folder, name=name)
-    kept = memory.sign(asked, log_key=read_key(log_key) if log_key else None)
+    kept = memory.sign(
+        asked,
+        log_key=read_key(log_key) if log_key else None,
+        rotations=[read_record(path) for path in rotation or []],
+    )
     output.line(str(kept))
     output.info(
         "keep this file; to verify the site's ledger: sovctl audit verify --ledger DIR --checkpoint FILE --key FILE"

@@ -31,7 +31,7 @@ def check_times(reader: LedgerReader, result: AuditResult, *, evidence: Path | N
     """
     latest: tuple[datetime, int] | None = None
     for index, text in _times(reader, evidence):
-        time = _parsed(text)
+        time = parsed_time(text)
         if time is None:
             continue
         back_s = (latest[0] - time).total_seconds() if latest else 0.0
@@ -66,7 +66,8 @@ def _ended(evidence: Path, leaf: dict[str, Any]) -> str:
         return ""  # already a finding of `evidence`
 
 
-def _parsed(text: str) -> datetime | None:
+def parsed_time(text: str) -> datetime | None:
+    """Return the time of a record, in UTC if it has no offset; None if it is not one."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

@@ -16,7 +16,7 @@ from pathlib import Path
 from sovctl.support.errors import ExitCode, SovctlError
 
 from .entry_proof import audit_proof, is_proof
-from .inputs import read_checkpoint, read_key, read_witnesses
+from .inputs import read_checkpoint, read_key, read_time, read_witnesses
 from .ledger import audit_ledger
 from .result import AuditResult, shown
 from .site import audit
@@ -38,6 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
             checkpoints=options.checkpoint,
             witness_keys=options.witness_key,
             witnesses=options.witnesses,
+            as_of=options.as_of,
         )
     except SovctlError as error:
         sys.stderr.write(f"sovctl-verify: {shown(str(error))}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
@@ -63,12 +64,14 @@ def verify(
     checkpoints: list[Path] | None = None,
     witness_keys: list[Path] | None = None,
     witnesses: int | None = None,
+    as_of: str | None = None,
 ) -> AuditResult:
     """Read the files of the auditor, and verify.
 
     Args:
         ledger: folder of a ledger, instead of `target`.
         witnesses: number of cosignatures that a checkpoint needs; None: one of each witness key.
+        as_of: time at which the target was copied, or `now`; None: unknown.
 
     Raises:
         InputError: an unreadable or invalid file, or nothing to verify.
@@ -76,11 +79,12 @@ def verify(
     kept = [read_checkpoint(path) for path in checkpoints or []]
     known = read_witnesses(witness_keys or [], witnesses)
     given = read_key(key) if key else None
+    time = read_time(as_of) if as_of else None
     if is_proof(target) and not ledger:
         return audit_proof(target, key=given, kept=kept, witnesses=known)
     if ledger:
-        return audit_ledger(ledger, key=given, kept=kept, witnesses=known)
-    return audit(target, key=given, kept=kept, witnesses=known)
+        return audit_ledger(ledger, key=given, kept=kept, witnesses=known, as_of=time)
+    return audit(target, key=given, kept=kept, witnesses=known, as_of=time)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -110,5 +114,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--key", type=Path, help="public key (.vkey) of the ledger, kept outside the site")
     parser.add_argument("--witness-key", type=Path, action="append", help="public key (.vkey) of a witness; repeatable")
     parser.add_argument("--witnesses", type=int, help="number of cosignatures required (default: of all witness keys)")
+    parser.add_argument("--as-of", help="time of the copy, such as 2026-11-28T10:00:00Z, or now: detects silence since")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from sovctl.support.atomic_files import read_error_reason
 from sovctl.support.bounded_files import read_bounded
@@ -10,6 +12,7 @@ from sovctl.support.errors import InputError
 
 from ..ledger.checkpoint import Checkpoint, parse_checkpoint
 from ..verify_key import COSIGNATURE, ED25519, VerifyKey, parse_vkey
+from .clock import parsed_time
 from .files import MAX_DOCUMENT_BYTES, MAX_TEXT_BYTES, parse_object
 from .witnesses import Witnesses
 
@@ -44,6 +47,30 @@ def read_witnesses(paths: list[Path], required: int | None) -> Witnesses:
     if required is not None and not 1 <= required <= len(keys):
         raise InputError(f"expected a number of cosignatures from 1 to {len(keys)} witness keys, got {required}")
     return Witnesses(keys, len(keys) if required is None else required)
+
+
+def read_record(path: Path) -> dict[str, Any]:
+    """Read a record in JSON.
+
+    Raises:
+        InputError: unreadable, or not a JSON object.
+    """
+    try:
+        return parse_object(_text(path, "record"))
+    except ValueError as error:
+        raise InputError(f"expected a record in JSON, got: {error}", where=str(path)) from None
+
+
+def read_time(text: str) -> datetime:
+    """Return the time of `--as-of`: RFC 3339, UTC without an offset, or `now`.
+
+    Raises:
+        InputError: another format.
+    """
+    time = datetime.now(UTC) if text == "now" else parsed_time(text)
+    if time is None:
+        raise InputError(f"expected a time such as 2026-11-28T10:00:00Z or now, got {text[:40]!r}", where="--as-of")
+    return time
 
 
 def read_checkpoint(path: Path) -> Checkpoint:

@@ -8,6 +8,7 @@ from pathlib import Path
 from sovctl.support.plain_json import sha256_hex
 
 from ..journal_chain import CLOSING, STEP, complete_lines, first_break
+from ..ledger.format import read_pruned
 from ..ledger.reader import LedgerReader
 from .files import MAX_DOCUMENT_BYTES, content
 from .result import AuditResult
@@ -22,6 +23,8 @@ class _Bound:
 
     lines: dict[int, dict[str, int]] = field(default_factory=dict)
     """Ledger index by digest and line number."""
+    is_own: bool = False
+    """An entry of the run itself is in the ledger, not only its last line in the entry of the next run."""
     has_every_line: bool = False
     """The run was written by a version that appends every line; earlier ones appended the lines of some events."""
     last_closed: int = 0
@@ -35,10 +38,12 @@ class _Bound:
 
 def compare_journals(folder: Path, reader: LedgerReader, result: AuditResult) -> None:
     """Check that every journal line that the ledger covers is unchanged, and that no journal is missing or added."""
-    bound = _bound_lines(reader)
+    bound, is_pruned = _bound_lines(reader), read_pruned(reader.directory).size > 0
     for run, lines in bound.items():
         name = f"{run}.jsonl"
         data = content(folder / name, limit_bytes=MAX_DOCUMENT_BYTES)
+        if data is None and is_pruned and not lines.is_own:
+            continue  # the journal was pruned together with the entries of its run
         if data is None:
             message = f"the journal of run {run} is missing or unreadable"
             result.find(AREA, message, file=f"journal/{name}", first_index=lines.first_index(1))
@@ -78,6 +83,7 @@ def _bound_lines(reader: LedgerReader) -> dict[str, _Bound]:
             run, line, sha256 = (record.get(name) for name in (run_field, lines_field, sha256_field))
             if isinstance(run, str) and isinstance(line, int) and isinstance(sha256, str) and line > 0:
                 bound = found.setdefault(Path(run).name, _Bound())
+                bound.is_own |= run_field == "run"
                 bound.lines.setdefault(line, {}).setdefault(sha256, entry.leaf_index)
                 if record.get("type") in CLOSING or run_field == "previous_run":
                     bound.last_closed = max(bound.last_closed, line)

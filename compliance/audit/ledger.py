@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from sovctl.support.errors import InputError
@@ -15,16 +16,22 @@ from .clock import check_times
 from .files import file_sha256, irregular
 from .inputs import Key
 from .result import AuditResult
+from .silence import check_silence
 from .witnesses import Witnesses, anchors
 
 
 def audit_ledger(
-    directory: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = (), witnesses: Witnesses = Witnesses()
+    directory: Path,
+    *,
+    key: Key | None = None,
+    kept: Sequence[Checkpoint] = (),
+    witnesses: Witnesses = Witnesses(),
+    as_of: datetime | None = None,
 ) -> AuditResult:
     """Verify one ledger. A missing ledger is a finding."""
     result = AuditResult()
     if add_ledger(directory, result, key=key, kept=kept, witnesses=witnesses):
-        check_entries(directory, result)
+        check_entries(directory, result, as_of=as_of)
     return result
 
 
@@ -68,11 +75,14 @@ def add_ledger(
     return True
 
 
-def check_entries(directory: Path, result: AuditResult, *, evidence: Path | None = None) -> None:
-    """Check times and moved bytes of the entries, if they can be read."""
+def check_entries(
+    directory: Path, result: AuditResult, *, evidence: Path | None = None, as_of: datetime | None = None
+) -> None:
+    """Check times, heartbeats and moved bytes of the entries, if they can be read."""
     try:
         reader = LedgerReader(directory)
         check_times(reader, result, evidence=evidence)
+        check_silence(reader, result, as_of=as_of)
         _check_torn(directory, reader, result)
     except (InputError, LedgerDamaged):
         return  # already a finding of `verify_ledger`

@@ -6,6 +6,7 @@ The states of all controls are computed again from the evidence, as of the day o
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -73,13 +74,19 @@ class _Report:
 
 
 def verify_report(
-    folder: Path, result: AuditResult, *, key: tuple[str, VerifyKey] | None = None, place: str = ""
+    folder: Path,
+    result: AuditResult,
+    *,
+    key: tuple[str, VerifyKey] | None = None,
+    place: str = "",
+    keys: Sequence[str] = (),
 ) -> list[Checkpoint]:
     """Run all checks of one report, and add the findings.
 
     Args:
         place: beginning of the file names in findings.
         key: name and public key of the ledger from a trusted source; None: the key in the folder.
+        keys: further keys of the ledger as .vkey text, from before or after `key` in its chain of rotations.
 
     Returns:
         The checkpoints in the report with a valid signature, which the report proves to be consistent.
@@ -98,6 +105,8 @@ def verify_report(
     found: list[Checkpoint] = []
     try:
         name, own = parse_vkey(str(document["ledger"]["vkey"]))
+        if key is not None and str(document["ledger"]["vkey"]) in keys:
+            key = (name, own)
         if key is not None and key != (name, own):
             report.find("the key you gave: expected the report's, got another", "log.vkey")
         report.key = key[1] if key else own

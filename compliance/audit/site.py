@@ -10,6 +10,7 @@ the result does not prove.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from sovctl.support.errors import InputError
@@ -30,7 +31,12 @@ from .witnesses import Witnesses, anchors
 
 
 def audit(
-    target: Path, *, key: Key | None = None, kept: Sequence[Checkpoint] = (), witnesses: Witnesses = Witnesses()
+    target: Path,
+    *,
+    key: Key | None = None,
+    kept: Sequence[Checkpoint] = (),
+    witnesses: Witnesses = Witnesses(),
+    as_of: datetime | None = None,
 ) -> AuditResult:
     """Verify the report, ledger or site at `target`.
 
@@ -39,6 +45,7 @@ def audit(
         key: name and public key of the ledger, kept outside the site.
         kept: checkpoints kept outside the site.
         witnesses: keys of witnesses, kept outside the site.
+        as_of: time at which the target was copied; None: unknown.
 
     Raises:
         InputError: `target` contains none of these.
@@ -51,10 +58,10 @@ def audit(
             return result
         if (place / layout.ENTRIES).exists() or (place / layout.CHECKPOINT).exists():
             if add_ledger(place, result, key=key, kept=kept, witnesses=witnesses):
-                check_entries(place, result)
+                check_entries(place, result, as_of=as_of)
             return result
         if any((place / name).is_dir() for name in ("ledger", "evidence", "reports")):
-            _audit_state(place, key, kept, witnesses, result)
+            _audit_state(place, key, kept, witnesses, result, as_of)
             return result
     raise InputError(
         "no report, ledger or site state found",
@@ -63,9 +70,11 @@ def audit(
     )
 
 
-def _audit_report(folder: Path, key: Key | None, result: AuditResult, place: str = "") -> list[Checkpoint]:
+def _audit_report(
+    folder: Path, key: Key | None, result: AuditResult, place: str = "", keys: Sequence[str] = ()
+) -> list[Checkpoint]:
     try:
-        return verify_report(folder, result, key=key, place=place)
+        return verify_report(folder, result, key=key, place=place, keys=keys)
     except NoReport as error:
         result.find(f"report {folder.name}", str(error), file=f"{place}report.json")
         return []
@@ -104,7 +113,12 @@ def _is_signed(kept: Checkpoint, own: Checkpoint, key: Key | None, folder: Path)
 
 
 def _audit_state(
-    state: Path, key: Key | None, kept: Sequence[Checkpoint], witnesses: Witnesses, result: AuditResult
+    state: Path,
+    key: Key | None,
+    kept: Sequence[Checkpoint],
+    witnesses: Witnesses,
+    result: AuditResult,
+    as_of: datetime | None,
 ) -> None:
     irregular = [find_irregular(state / name, name, result) for name in ("ledger", "evidence", "reports", "journal")]
     if any(irregular):
@@ -114,12 +128,12 @@ def _audit_state(
     on_site = _checkpoints_of_reports(folders, result)
     add_ledger(state / "ledger", result, key=key, kept=kept, on_site=on_site, witnesses=witnesses)
     for folder in folders:
-        _audit_report(folder, key, result, f"reports/{folder.name}/")
+        _audit_report(folder, key, result, f"reports/{folder.name}/", result.ledger.keys if result.ledger else ())
     try:
         reader = LedgerReader(state / "ledger")
     except InputError:
         return  # already a finding
-    check_entries(state / "ledger", result, evidence=state / "evidence")
+    check_entries(state / "ledger", result, evidence=state / "evidence", as_of=as_of)
     try:
         compare_evidence(state / "evidence", reader, result)
         compare_reports(state / "reports", reader, result)

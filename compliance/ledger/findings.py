@@ -62,6 +62,8 @@ class LedgerVerification:
     findings: tuple[Finding, ...]
     notes: tuple[str, ...]
     """Observations that are not damage."""
+    keys: tuple[str, ...] = ()
+    """Public keys of the log, oldest first: the given one, and those of valid rotations; empty if unreadable."""
 
     @property
     def is_whole(self) -> bool:
@@ -110,6 +112,7 @@ class LedgerVerification:
             "unsigned_tail": self.unsigned_tail,
             "unwitnessed_tail": self.unwitnessed_tail,
             "key_is_independent": self.key_is_independent,
+            "keys": list(self.keys),
             "findings": [finding.as_json() for finding in self.findings],
             "notes": list(self.notes),
             "limits": list(self.limits()),

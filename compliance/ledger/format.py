@@ -6,6 +6,9 @@
     level-1, -2 ...  32 bytes per complete row of 256 hashes of the level below: the tiles' upper levels
     checkpoint       the newest signed tree head
     log.vkey         the public key that signs it
+    pruned           number and end offset of the leading entries whose content was removed; absent if none
+    rotations        records of key rotations whose entries were pruned, one line each
+    pending/         records that other processes left for the writer
     torn-<offset>    bytes of a write that a crash interrupted; never acknowledged, kept for analysis
     lock             held by the writer
 
@@ -25,6 +28,7 @@ from sovctl.support.plain_json import Differs, plain_json
 from .errors import LedgerDamaged
 
 ENTRIES, INDEX, CHECKPOINT, VKEY, LOCK = "entries", "index", "checkpoint", "log.vkey", "lock"
+PRUNED, ROTATIONS = "pruned", "rotations"
 LENGTH_BYTES = 2
 MAX_RECORD_BYTES = 65_535  # C2SP tlog-tiles, "Log entries": 16-bit lengths in entry bundles
 _BUFFER_BYTES = 1 << 20
@@ -50,6 +54,46 @@ class Entry(NamedTuple):
         if value is None:
             raise LedgerDamaged(f"expected entry {self.leaf_index} to be a record, got other bytes")
         return value
+
+
+class Pruned(NamedTuple):
+    """The leading entries whose content was removed; see `pruning`."""
+
+    size: int = 0
+    """Number of entries."""
+    end: int = 0
+    """End offset of the last of them in `entries`, in bytes."""
+
+
+def read_pruned(directory: Path) -> Pruned:
+    """Return the content of the file `pruned`; zeros if it is absent.
+
+    Raises:
+        LedgerDamaged: the file has other content.
+    """
+    try:
+        value = json.loads((directory / PRUNED).read_bytes())
+        found = Pruned(value["size"], value["end"])
+    except FileNotFoundError:
+        return Pruned()
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        found = Pruned(-1, -1)
+    if not all(type(number) is int and number > 0 for number in found):
+        raise LedgerDamaged(
+            "expected the number of pruned entries and their end, got other content", where=str(directory / PRUNED)
+        )
+    return found
+
+
+def read_rotations(directory: Path) -> dict[int, bytes]:
+    """Return the records of the file `rotations` by index. The caller compares them with their leaf hashes."""
+    found: dict[int, bytes] = {}
+    path = directory / ROTATIONS
+    for line in path.read_bytes().splitlines() if path.is_file() else ():
+        index = (_parsed(line) or {}).get("index")
+        if type(index) is int:
+            found[index] = line
+    return found
 
 
 def level_name(level: int) -> str:
@@ -85,10 +129,17 @@ def frame(data: bytes) -> bytes:
 def read_entries(path: Path, *, start: int = 0, offset: int = 0) -> Iterator[Entry]:
     """Yield the records from `offset` on, in order, in constant memory. Stops before an incomplete record.
 
+    Pruned records are skipped. The first yielded record is then the first with content.
+
     Args:
         path: the `entries` file.
         start: index of the record at `offset`.
+
+    Raises:
+        LedgerDamaged: the file `pruned` is invalid.
     """
+    if offset < (pruned := read_pruned(path.parent)).end:
+        start, offset = pruned
     with path.open("rb", buffering=_BUFFER_BYTES) as file:
         if offset > os.fstat(file.fileno()).st_size:
             return

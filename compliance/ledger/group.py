@@ -12,10 +12,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from sovctl.support.errors import SovctlError
 from sovctl.support.processes.worker_thread import WorkerThread
@@ -24,6 +24,8 @@ from sovctl.support.stall_timeout import HUNG, StallTimeout
 from .errors import LedgerUnwritable
 from .record import encode_record
 from .store import Ledger
+
+Result = TypeVar("Result")
 
 MAX_BATCH = 256  # records; one entry bundle of C2SP tlog-tiles
 MAX_WAITING = 8192  # records; 512 MiB if all have the maximum size
@@ -108,6 +110,10 @@ class GroupCommit:
             LedgerUnwritable: the ledger is not writable.
         """
         await self._thread.run(self._ledger.checkpoint)
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """Run a function that uses the ledger in the writer thread, between two batches, and return its result."""
+        return await self._thread.run(work)
 
     async def close(self) -> None:
         """Write the queued records and a checkpoint, and end the writer thread. Later appends are refused."""

@@ -63,7 +63,7 @@ def record_or_leave(directory: Path, record: Mapping[str, Any], *, key_file: Pat
         raise InputError(
             f"cannot record the access: {read_error_reason(error)}",
             where=str(path.parent),
-            hint="run the command as a user who can write there; for a copy outside the site add --copy",
+            hint="get write access to the folder; for a copy outside the site add --copy",
         ) from error
     return False
 
@@ -81,7 +81,8 @@ def adopt(ledger: Ledger) -> int:
     except OSError:
         return 0
     found = [(path, data) for path in paths if (data := _record(path))]
-    ledger.append_encoded([data for _, data in found])
+    if found:
+        ledger.append_encoded([data for _, data in found])
     for path, _ in found:
         path.unlink(missing_ok=True)
     return len(found)

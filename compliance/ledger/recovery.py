@@ -49,7 +49,7 @@ def recover(directory: Path, checkpoint: Checkpoint, index: Index) -> Recovered:
     entries = directory / layout.ENTRIES
     opened = _open_quickly(entries, checkpoint, index)
     if opened is None:
-        opened = _open_by_reading(entries, checkpoint)
+        opened = _open_by_reading(entries, checkpoint, index)
         _rebuild(entries, checkpoint.size, index)
     frontier, end = opened
     index.truncate(checkpoint.size)
@@ -78,8 +78,8 @@ def _open_quickly(entries: Path, checkpoint: Checkpoint, index: Index) -> tuple[
     return frontier, end
 
 
-def _open_by_reading(entries: Path, checkpoint: Checkpoint) -> tuple[Frontier, int]:
-    frontier, end = Frontier(), 0
+def _open_by_reading(entries: Path, checkpoint: Checkpoint, index: Index) -> tuple[Frontier, int]:
+    frontier, end = _pruned_part(entries, index)
     for entry in read_entries(entries):
         if entry.leaf_index == checkpoint.size:
             break
@@ -98,9 +98,25 @@ def _open_by_reading(entries: Path, checkpoint: Checkpoint) -> tuple[Frontier, i
     return frontier, end
 
 
+def _pruned_part(entries: Path, index: Index) -> tuple[Frontier, int]:
+    """Return the right edge of the tree of the pruned entries, from their leaf hashes, and their end offset."""
+    pruned, frontier = layout.read_pruned(entries.parent), Frontier()
+    for leaf in index.rows(0, 0, pruned.size):
+        frontier.append(leaf)
+    if frontier.size < pruned.size:
+        raise LedgerDamaged(
+            f"expected the hashes of {pruned.size} pruned entries, got {frontier.size}",
+            where=str(entries.parent / layout.INDEX),
+            hint=_HINT,
+        )
+    return frontier, pruned.end
+
+
 def _rebuild(entries: Path, size: int, index: Index) -> None:
-    index.truncate(0)
-    frontier = Frontier()
+    pruned, frontier = layout.read_pruned(entries.parent), Frontier()
+    index.truncate(pruned.size)  # the leaf hashes of pruned entries exist nowhere else
+    for leaf in index.rows(0, 0, pruned.size):
+        index.write(frontier.size, [], enumerate(frontier.append(leaf), start=1))
     for entry in read_entries(entries):
         if entry.leaf_index == size:
             break

@@ -26,7 +26,7 @@ from typing import Any, Self
 from sovctl.support.atomic_files import sync_folder, write_atomic
 from sovctl.support.errors import Busy, InputError
 
-from ..signing import SigningKey
+from ..verify_key import BadSignature, Signer
 from . import format as layout
 from . import pending
 from .checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
@@ -34,9 +34,10 @@ from .errors import LedgerDamaged, LedgerUnwritable
 from .format import frame
 from .index import Index, write_at
 from .merkle import Frontier, leaf_hash
-from .proof import consistency_proof, inclusion_proof
+from .proof import consistency_proof, inclusion_proof, subtree_root
 from .record import encode_record
 from .recovery import recover
+from .rotation import MARK, rotation_record
 
 CHECKPOINT_EVERY = 1024  # entries; 10 signatures per second at 10,000 entries per second
 
@@ -44,7 +45,16 @@ CHECKPOINT_EVERY = 1024  # entries; 10 signatures per second at 10,000 entries p
 class Ledger:
     """A ledger opened for writing; see `Ledger.open`."""
 
-    def __init__(self, directory: Path, *, origin: str, key: SigningKey, checkpoint_every: int, lock: int) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        origin: str,
+        key: Signer,
+        checkpoint_every: int,
+        lock: int,
+        previous: Signer | None = None,
+    ) -> None:
         self.directory = directory
         self.origin = origin
         self._key = key
@@ -52,11 +62,13 @@ class Ledger:
         self._lock_file = lock
         self._thread = threading.RLock()
         self._broken = ""
-        self._checkpoint = _first_or_last_checkpoint(directory, origin, key)
+        self._checkpoint = _first_or_last_checkpoint(directory, origin, key, previous)
         self._index = Index(directory, writable=True)
         recovered = recover(directory, self._checkpoint, self._index)
         self._frontier: Frontier = recovered.frontier
         self._end = recovered.end
+        if previous is None and recovered.adopted:
+            _refuse_interrupted_rotation(directory, self._checkpoint.size)
         self._entries = os.open(directory / layout.ENTRIES, os.O_RDWR)
         if recovered.adopted or recovered.cut_bytes:
             note = {"type": "recovered", "adopted": recovered.adopted, "cut_bytes": recovered.cut_bytes}
@@ -65,13 +77,22 @@ class Ledger:
         self.adopt_pending()
 
     @classmethod
-    def open(cls, directory: Path, *, origin: str, key: SigningKey, checkpoint_every: int = CHECKPOINT_EVERY) -> Ledger:
+    def open(
+        cls,
+        directory: Path,
+        *,
+        origin: str,
+        key: Signer,
+        checkpoint_every: int = CHECKPOINT_EVERY,
+        previous: Signer | None = None,
+    ) -> Ledger:
         """Open the ledger in `directory`, or create it.
 
         Args:
             directory: created if absent, with access for owner and group only.
             origin: name of the log in its checkpoints, such as `sovctl.site/ministry`; no spaces, no plus sign.
-            key: signs the checkpoints; cannot change during the life of the log.
+            key: signs the checkpoints; replaced only by `rotate_key`.
+            previous: only to complete an interrupted rotation to `key`: the key before it.
             checkpoint_every: number of entries between checkpoints.
 
         Raises:
@@ -83,7 +104,9 @@ class Ledger:
         lock = os.open(directory / layout.LOCK, os.O_RDWR | os.O_CREAT, 0o640)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return cls(directory, origin=origin, key=key, checkpoint_every=checkpoint_every, lock=lock)
+            return cls(
+                directory, origin=origin, key=key, checkpoint_every=checkpoint_every, lock=lock, previous=previous
+            )
         except BlockingIOError:
             os.close(lock)
             raise Busy(
@@ -152,6 +175,35 @@ class Ledger:
                 self._checkpoint = checkpoint
             return self._checkpoint
 
+    def rotate_key(self, new: Signer, *, time: str, operator: str, reason: str) -> dict[str, Any]:
+        """Replace the key of the log by `new`, and return the record. The old key signs nothing after it.
+
+        After a crash, the rotation is completed by opening the ledger with the new key and `previous`.
+
+        Raises:
+            LedgerUnwritable: the record is not durable; the old key stays in force.
+        """
+        with self._thread:
+            self.checkpoint()
+            record = rotation_record(
+                self.origin, self.size, old=self._key, new=new, time=time, operator=operator, reason=reason
+            )
+            old, self._key = self._key, new  # before the append, which can write a checkpoint
+            try:
+                self.append([record])
+            except BaseException:
+                self._key = old
+                raise
+            self.checkpoint()
+            write_atomic(self.directory / layout.VKEY, new.public.vkey(self.origin) + "\n")
+            return record
+
+    def complete_rotation(self) -> None:
+        """Complete the rotation to the key that this ledger was opened with. The log contains its record."""
+        with self._thread:
+            self.checkpoint()
+            write_atomic(self.directory / layout.VKEY, self._key.public.vkey(self.origin) + "\n")
+
     def adopt_pending(self) -> int:
         """Append the records that other processes left for this writer; see `pending`. Return their number.
 
@@ -178,6 +230,23 @@ class Ledger:
         """
         with self._thread:
             return consistency_proof(self._index.rows, old_size, self._checkpoint.size if size is None else size)
+
+    def root_at(self, size: int) -> bytes:
+        """Return the root hash over the first `size` entries, at least 1."""
+        with self._thread:
+            return subtree_root(self._index.rows, 0, size)
+
+    def end_of(self, size: int) -> int:
+        """Return the end offset of the first `size` entries in the file `entries`, in bytes.
+
+        Raises:
+            LedgerDamaged: the index lacks the row.
+        """
+        with self._thread:
+            end = self._index.end(size - 1)
+        if end is None:
+            raise LedgerDamaged(f"expected index rows for {size} entries, got fewer", where=str(self.directory))
+        return end
 
     def close(self) -> None:
         """Write a last checkpoint and release the lock. Idempotent."""
@@ -248,7 +317,7 @@ class Ledger:
             raise LedgerUnwritable(self._broken, where=str(self.directory), hint="open the ledger again")
 
 
-def _first_or_last_checkpoint(directory: Path, origin: str, key: SigningKey) -> Checkpoint:
+def _first_or_last_checkpoint(directory: Path, origin: str, key: Signer, previous: Signer | None) -> Checkpoint:
     """Return the verified checkpoint of the log. Creates an empty log in a new folder."""
     path, entries = directory / layout.CHECKPOINT, directory / layout.ENTRIES
     if not path.exists():
@@ -256,14 +325,20 @@ def _first_or_last_checkpoint(directory: Path, origin: str, key: SigningKey) -> 
     checkpoint = parse_checkpoint(path.read_bytes(), where=str(path))
     vkey = key.public.vkey(origin)
     found = "".join(_text_or_nothing(directory / layout.VKEY).split())
-    if checkpoint.origin != origin or found != vkey:
+    accepted = {vkey} if previous is None else {vkey, previous.public.vkey(origin)}
+    if checkpoint.origin != origin or found not in accepted:
         raise InputError(
             f"expected the ledger of {origin} with key hash {key.public.note_key_id(origin).hex()}, "
             f"got that of {checkpoint.origin}" + (" with another key" if checkpoint.origin == origin else ""),
             where=str(directory),
             hint="use the name and key of this ledger, or a new folder for a new ledger",
         )
-    checkpoint.verify(key.public)
+    try:
+        checkpoint.verify(key.public)
+    except BadSignature:
+        if previous is None:
+            raise
+        checkpoint.verify(previous.public)
     if not entries.exists():
         raise LedgerDamaged(
             f"expected the {checkpoint.size} entries of the signed checkpoint, got no file",
@@ -273,7 +348,19 @@ def _first_or_last_checkpoint(directory: Path, origin: str, key: SigningKey) -> 
     return checkpoint
 
 
-def _start(directory: Path, origin: str, key: SigningKey) -> None:
+def _refuse_interrupted_rotation(directory: Path, signed: int) -> None:
+    """Raise if a rotation follows the checkpoint, because its old key must not sign it."""
+    start = Index(directory).end(signed - 1) or 0
+    for entry in layout.read_entries(directory / layout.ENTRIES, start=signed, offset=start):
+        if MARK in entry.data:
+            raise LedgerDamaged(
+                "a rotation of the key was interrupted",
+                where=str(directory),
+                hint="run `sovctl audit rotate-key` again",
+            )
+
+
+def _start(directory: Path, origin: str, key: Signer) -> None:
     """Write an empty log. The checkpoint is last, so that an interrupted creation is repeated."""
     entries = directory / layout.ENTRIES
     if entries.exists() and entries.stat().st_size:

@@ -13,18 +13,22 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from sovctl.support.errors import InputError
 
 from ..verify_key import BadSignature, VerifyKey, parse_vkey
 from . import format as layout
+from . import rotation
 from .checkpoint import Checkpoint
+from .errors import LedgerDamaged
 from .findings import Finding, FindingKind, LedgerVerification
 from .format import read_entries
 from .index import Index
 from .merkle import LEVEL_BITS, Frontier, leaf_hash
 from .reader import LedgerReader
+from .rotation import KeyChain, chain_of
 
 _BLOCK = 4096  # index rows per read: 160 KiB
 
@@ -42,6 +46,12 @@ class _Reading:
     mismatch_leaf: bytes = b""
     bad_row: str = ""
     """File and row of the first upper row that differs."""
+    pruned: int = 0
+    """Number of leading entries without content. Their leaf hashes are read from the index."""
+    rotations: list[layout.Entry] = field(default_factory=list)
+    """Entries of key rotations, also of pruned ones."""
+    pruned_by_record: int = 0
+    """Highest number of pruned entries in a record of the log."""
 
 
 def verify_ledger(
@@ -61,17 +71,30 @@ def verify_ledger(
             they do not count as kept outside, because they can be replaced together with the log.
     """
     findings: list[Finding] = []
+    kept, on_site = list(kept), list(on_site)
     name, verify_key = key or _key_of_folder(directory, findings)
     checkpoint = _own_checkpoint(directory, findings)
-    if key and checkpoint and verify_key and _key_text(directory) != verify_key.vkey(name) + "\n":
+    sizes = {each.size for each in [*kept, *on_site, *([checkpoint] if checkpoint else [])]}
+    try:
+        reading = _read(directory, sizes, checkpoint.size if checkpoint else 0)
+    except LedgerDamaged as error:
+        reading = _Reading()
+        findings.append(Finding(FindingKind.MISSING_ENTRIES, error.message, 0, file=layout.PRUNED))
+    chain = _chain(name, verify_key, reading, findings)
+    if key and checkpoint and chain and _key_text(directory) != chain.newest.vkey(name) + "\n":
         findings.append(Finding(FindingKind.BAD_KEY, f"{layout.VKEY} differs from the given key", file=layout.VKEY))
-    signed = checkpoint if checkpoint and _is_signed(checkpoint, name, verify_key, "the log's", findings) else None
-    outside = [each for each in kept if _is_signed(each, name, verify_key, "the kept", findings)]
-    inside = [each for each in on_site if _is_signed(each, name, verify_key, "a report's", findings)]
-    sizes = {each.size for each in [*outside, *inside, *([signed] if signed else [])]}
-    reading = _read(directory, sizes, signed.size if signed else 0)
+    signed = checkpoint if checkpoint and _is_signed(checkpoint, name, chain, "the log's", findings) else None
+    outside = [each for each in kept if _is_signed(each, name, chain, "the kept", findings)]
+    inside = [each for each in on_site if _is_signed(each, name, chain, "a report's", findings)]
+    if reading.pruned > reading.pruned_by_record:
+        message = (
+            f"the content of the first {reading.pruned} entries is missing, and no record states that it was pruned"
+        )
+        findings.append(Finding(FindingKind.MISSING_ENTRIES, message, 0, reading.pruned - 1))
 
     notes = _tail_notes(directory, reading, signed)
+    if reading.pruned:
+        notes += (f"the content of the first {reading.pruned} entries was pruned; their hashes are in the tree",)
     witnessed = _judge_kept(outside, signed, reading, findings)
     _judge_kept(inside, signed, reading, findings)
     if signed:
@@ -86,7 +109,16 @@ def verify_ledger(
         key_is_independent=key is not None,
         findings=tuple(findings),
         notes=notes,
+        keys=tuple(each.vkey(name) for each in chain.keys) if chain else (),
     )
+
+
+def _chain(name: str, given: VerifyKey | None, reading: _Reading, findings: list[Finding]) -> KeyChain | None:
+    if given is None:
+        return None
+    chain, problems = chain_of(name, given, reading.rotations)
+    findings += [Finding(FindingKind.BAD_KEY, message, index) for index, message in problems]
+    return chain
 
 
 def _key_text(directory: Path) -> str:
@@ -122,13 +154,13 @@ def _own_checkpoint(directory: Path, findings: list[Finding]) -> Checkpoint | No
         return None
 
 
-def _is_signed(checkpoint: Checkpoint, name: str, key: VerifyKey | None, whose: str, findings: list[Finding]) -> bool:
-    if key is None:
+def _is_signed(checkpoint: Checkpoint, name: str, chain: KeyChain | None, whose: str, findings: list[Finding]) -> bool:
+    if chain is None:
         return False
     try:
         if checkpoint.origin != name:
             raise BadSignature(f"expected the log {name}, got {checkpoint.origin}")
-        checkpoint.verify(key)
+        checkpoint.verify(chain.at(checkpoint.size))
     except BadSignature as error:
         file = layout.CHECKPOINT if whose == "the log's" else ""
         message = f"{whose} checkpoint of {checkpoint.size} entries: {error}"
@@ -148,6 +180,15 @@ def _read(directory: Path, sizes: set[int], signed_size: int) -> _Reading:
     last_signed = max(sizes, default=0)
     with contextlib.closing(Index(directory)) as index:
         rows = _index_rows(index)
+        reading.pruned, reading.end = layout.read_pruned(directory)
+        kept_records = layout.read_rotations(directory)
+        for end, leaf in islice(rows, reading.pruned):
+            if (data := kept_records.get(frontier.size)) is not None and leaf_hash(data) == leaf:
+                reading.rotations.append(layout.Entry(frontier.size, data, end))
+            if (completed := frontier.append(leaf)) and not reading.bad_row:
+                reading.bad_row = _bad_row(index, frontier.size, completed)
+            if frontier.size in sizes:
+                reading.roots[frontier.size] = frontier.root()
         for entry in read_entries(path):
             if entry.leaf_index >= last_signed and not layout.is_record(entry.data):
                 break  # unacknowledged data of an interrupted write
@@ -160,9 +201,19 @@ def _read(directory: Path, sizes: set[int], signed_size: int) -> _Reading:
                     reading.bad_row = _bad_row(index, frontier.size, completed)
             if frontier.size in sizes:
                 reading.roots[frontier.size] = frontier.root()
+            if rotation.MARK in entry.data and entry.record.get("type") == rotation.RECORD_TYPE:
+                reading.rotations.append(entry)
+            if b'"type":"pruned"' in entry.data and reading.pruned:
+                reading.pruned_by_record = max(reading.pruned_by_record, _pruned_size(entry))
             reading.end = entry.end
     reading.entries = frontier.size
     return reading
+
+
+def _pruned_size(entry: layout.Entry) -> int:
+    record = entry.record
+    size = record.get("size")
+    return size if record.get("type") == "pruned" and isinstance(size, int) else 0
 
 
 def _index_rows(index: Index) -> Iterator[tuple[int, bytes]]:

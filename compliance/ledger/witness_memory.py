@@ -10,7 +10,9 @@ from __future__ import annotations
 import fcntl
 import re
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sovctl.support.atomic_files import read_error_reason, write_atomic
 from sovctl.support.errors import InputError
@@ -19,6 +21,7 @@ from ..signing import load_or_create, parse_vkey
 from ..verify_key import COSIGNATURE, VerifyKey, checked_key_name
 from .checkpoint import parse_checkpoint
 from .errors import WitnessRefused
+from .rotation import parse_rotation
 from .witness import cosign, parse_request
 
 _UNSAFE = re.compile(r"[^0-9A-Za-z._-]")
@@ -36,12 +39,19 @@ class WitnessMemory:
         self.folder = folder
         self.name = checked_key_name(name)
 
-    def sign(self, asked: Path, *, log_key: tuple[str, VerifyKey] | None = None) -> Path:
+    def sign(
+        self,
+        asked: Path,
+        *,
+        log_key: tuple[str, VerifyKey] | None = None,
+        rotations: Sequence[Mapping[str, Any]] = (),
+    ) -> Path:
         """Cosign the checkpoint of a request, store it, and return the path of its file.
 
         Args:
             asked: the request file.
             log_key: name and public key of the log; required for its first checkpoint, compared later.
+            rotations: records of rotations of the log's key since the last checkpoint, in order.
 
         Raises:
             InputError: unreadable request, or unknown key of the log.
@@ -64,7 +74,7 @@ class WitnessMemory:
             # C2SP tlog-witness: checking and replacing the last checkpoint must be atomic, or concurrent requests could
             # roll the state back.
             fcntl.flock(lock, fcntl.LOCK_EX)
-            known = self._log_key(folder, origin, log_key)
+            known = self._log_key(folder, origin, log_key, rotations)
             kept = folder / "checkpoint"
             last = parse_checkpoint(kept.read_bytes(), where=str(kept)) if kept.exists() else None
             signed = cosign(wanted, last=last, log_key=known, name=self.name, key=key, now_s=int(time.time()))
@@ -74,7 +84,13 @@ class WitnessMemory:
             write_atomic(kept, signed.text)
         return kept
 
-    def _log_key(self, folder: Path, origin: str, given: tuple[str, VerifyKey] | None) -> VerifyKey:
+    def _log_key(
+        self,
+        folder: Path,
+        origin: str,
+        given: tuple[str, VerifyKey] | None,
+        rotations: Sequence[Mapping[str, Any]],
+    ) -> VerifyKey:
         path = folder / "log.vkey"
         if not path.exists():
             if given is None or given[0] != origin:
@@ -84,6 +100,13 @@ class WitnessMemory:
                 )
             return given[1]
         name, known = parse_vkey(path.read_text())
+        for record in rotations:
+            found = parse_rotation(record)
+            if record["origin"] != origin or found.old != known:
+                raise WitnessRefused(
+                    f"the rotation at entry {found.index} does not begin with the known key of {origin}"
+                )
+            known = found.new
         if name != origin or (given is not None and given[1] != known):
             raise WitnessRefused(f"the key of {name} differs from the one of its first checkpoint", where=str(path))
         return known

@@ -44,7 +44,7 @@ class EntryProof:
     path: tuple[bytes, ...]
     checkpoint: Checkpoint
     record: bytes
-    """Canonical JSON of the entry; empty if the proof has none."""
+    """Canonical JSON of the entry; empty if it is absent from the proof."""
 
     def verify(self, key: VerifyKey) -> None:
         """Verify the signature of the checkpoint and the inclusion of the entry.

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 
+from sovctl.compliance.ledger.group import GroupCommit
+from sovctl.compliance.ledger.upkeep import Upkeep
 from sovctl.support.errors import InputError, SovctlError
 
 from ..audit.audit_log import AuditLog
@@ -17,6 +20,7 @@ from ..vault import Vault
 
 _CHECK_ERASURES_EVERY_S = 1.0  # one index lookup; an operator who erases waits for it
 _FOLLOW_EVERY_S = 0.5  # one `stat` and one read of a small file; a program that stops a server waits for it
+_KEEP_LEDGER_EVERY_S = 1.0  # lists one folder; an operator who searches the log waits for his record
 _PURGE_EVERY_S = 60.0  # frees disk space; expired conversations are unreadable already
 
 
@@ -39,6 +43,15 @@ async def follow_drained_servers(servers: DrainedServers) -> None:
         except InputError as error:
             log.event("drained servers not read", level=40, error=error)
         await asyncio.sleep(_FOLLOW_EVERY_S)
+
+
+async def keep_ledger(group: GroupCommit, upkeep: Upkeep) -> None:
+    """Write heartbeats and records of other processes, and remove the content of old entries."""
+    while True:
+        with contextlib.suppress(SovctlError):  # `/readyz` reports an unwritable ledger; the work is repeated
+            if upkeep.is_due():
+                await group.run(lambda: upkeep.run(time.time()))
+        await asyncio.sleep(_KEEP_LEDGER_EVERY_S)
 
 
 async def purge_vault(vault: Vault) -> None:

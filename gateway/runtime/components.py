@@ -6,10 +6,12 @@ async with Components(settings).open() as context: ...      # as `server` does
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
 import signal
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -21,11 +23,13 @@ from sovctl.compliance import signing as signing
 from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.line import LineSender
 from sovctl.compliance.ledger.store import Ledger
-from sovctl.support.errors import InputError
+from sovctl.compliance.ledger.upkeep import Upkeep
+from sovctl.support.errors import InputError, SovctlError
 
 from ..access.assertion import PrincipalSigner
 from ..api.app import AppContext
 from ..audit.audit_log import AuditLog, AuditSink
+from ..audit.records import timestamp
 from ..detect import make_detector
 from ..detect.clean_text_cache import Finder
 from ..handoff.queue import open_queue
@@ -49,7 +53,14 @@ from ..tokens.keys import load_token_keys
 from ..upstream import Upstream
 from ..upstream.drained_servers import DrainedServers
 from ..vault import Vault, load_keks, open_vault
-from .background import follow_drained_servers, log_unhandled_error, purge_vault, record_erasures, share_metrics
+from .background import (
+    follow_drained_servers,
+    keep_ledger,
+    log_unhandled_error,
+    purge_vault,
+    record_erasures,
+    share_metrics,
+)
 from .findings_expiry import forget_findings
 from .reload import InForce, Reloader
 from .uvicorn_server import UvicornServer
@@ -118,7 +129,23 @@ class Components:
             "workers": settings.workers,
             "policy_sha256": settings.policy.digest(),
             "token_key_version": self._keys.version,
+            "time": timestamp(time.time()),
+            "heartbeat_s": settings.ledger.heartbeat_s,
         }
+
+    def stop_record(self) -> dict[str, Any]:
+        """Return the ledger record of a gateway's end, after which no heartbeat is expected."""
+        return {"type": "gateway.stop", "site": self.settings.site, "time": timestamp(time.time())}
+
+    def upkeep(self, ledger: Ledger) -> Upkeep:
+        """Return the upkeep of the gateway's ledger, for the process that writes it."""
+        settings = self.settings.ledger
+        return Upkeep(
+            ledger,
+            heartbeat={"type": "gateway.heartbeat", "site": self.settings.site},
+            interval_s=settings.heartbeat_s,
+            retention_days=settings.retention_days,
+        )
 
     @asynccontextmanager
     async def open(self) -> AsyncIterator[AppContext]:
@@ -321,7 +348,14 @@ class Components:
         ledger = stack.enter_context(self.open_ledger())
         group = await stack.enter_async_context(GroupCommit(ledger, stall_timeout=stall_timeout))
         await group.append(self.start_record())
+        stack.push_async_callback(self._record_stop, group)
+        keep = keep_ledger(group, self.upkeep(ledger))
+        stack.callback(asyncio.create_task(keep, name="ledger upkeep").cancel)
         return group
+
+    async def _record_stop(self, group: GroupCommit) -> None:
+        with contextlib.suppress(SovctlError):  # such as a full disk; the end of the gateway is then a gap
+            await group.append(self.stop_record())
 
     def _stop(self) -> None:
         if self.server is not None:

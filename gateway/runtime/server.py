@@ -18,6 +18,8 @@ from pathlib import Path
 
 import uvicorn
 
+from sovctl.support.errors import SovctlError
+
 from ..access.certificate import CertificateProtocol
 from ..api.app import App
 from ..http.connections import DeadlineProtocol, protocol_class, raise_file_limit
@@ -59,7 +61,11 @@ def serve(settings: GatewaySettings, *, config: Path | None = None) -> None:
     with components.open_ledger() as ledger, tempfile.TemporaryDirectory(prefix="sovctl-gateway-") as folder:
         components.metrics_folder = Path(folder)
         ledger.append([components.start_record()])
-        Supervisor(settings, ledger, partial(_work, components)).run()
+        try:
+            Supervisor(settings, ledger, partial(_work, components), components.upkeep(ledger)).run()
+        finally:
+            with contextlib.suppress(SovctlError):  # such as a full disk; the end of the gateway is then a gap
+                ledger.append([components.stop_record()])
 
 
 def run(components: Components, listening: socket.socket | None) -> None:

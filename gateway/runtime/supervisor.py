@@ -26,6 +26,7 @@ from types import FrameType
 
 from sovctl.compliance.ledger.line import LineWriter, line
 from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.ledger.upkeep import Upkeep
 from sovctl.support.errors import ExitCode, InputError, SovctlError
 
 from ..http.listen import bind, check_port
@@ -71,11 +72,13 @@ class Supervisor:
     Args:
         ledger: open; this process writes it.
         run_worker: called in each worker.
+        upkeep: of the ledger.
     """
 
-    def __init__(self, settings: GatewaySettings, ledger: Ledger, run_worker: Worker) -> None:
+    def __init__(self, settings: GatewaySettings, ledger: Ledger, run_worker: Worker, upkeep: Upkeep) -> None:
         self._settings = settings
         self._ledger = ledger
+        self._upkeep = upkeep
         self._writer = LineWriter(ledger)
         self._run_worker = run_worker
         self._is_stopping = False
@@ -122,6 +125,9 @@ class Supervisor:
         elif not ready:
             with contextlib.suppress(SovctlError):  # the entries are durable; the checkpoint is retried
                 self._ledger.checkpoint()
+        if self._upkeep.is_due():
+            with contextlib.suppress(SovctlError):  # workers report an unwritable ledger; the work is repeated
+                self._upkeep.run(time.time())
         self._reap()
         now = time.monotonic()
         for place in self._places:

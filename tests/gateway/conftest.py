@@ -27,6 +27,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from echo_upstream import EchoUpstream
+from loopback_gateway import UPKEEP_TYPES
 from loopback_ports import unused_port
 from postgresql_server import PostgresqlServer
 
@@ -256,9 +257,9 @@ class RunningGateway:
         return self.log_file.read_text()
 
     def records(self) -> list[dict[str, Any]]:
-        """The audit records on the disk, in order."""
+        """The audit records on the disk, in order, without those of the upkeep, which come at any time."""
         folder = Path(yaml.safe_load(self.config.read_text())["ledger"]["directory"])
-        return read_ledger(folder)
+        return [each for each in read_ledger(folder) if each["type"] not in UPKEEP_TYPES]
 
     def stop(self, sig: int = signal.SIGTERM) -> int:
         """Send a signal and wait for the end; the exit code."""

@@ -29,6 +29,8 @@ from warm_processes import GATEWAY, Process, start
 
 from sovctl.compliance.ledger.reader import LedgerReader
 
+UPKEEP_TYPES = ("gateway.heartbeat", "gateway.stop")
+"""Types of records that a gateway writes apart from requests."""
 KEY = "test-key-of-the-loopback-client"
 MODEL = "assistant"
 
@@ -106,9 +108,10 @@ class LoopbackGateway:
         return self.log_file.read_text()
 
     def records(self) -> list[dict[str, Any]]:
-        """The audit records on the disk, in order."""
+        """The audit records on the disk, in order, without those of the upkeep, which come at any time."""
         folder = Path(yaml.safe_load(self.config.read_text())["ledger"]["directory"])
-        return [dict(entry.record) for entry in LedgerReader(folder).entries()]
+        records = [dict(entry.record) for entry in LedgerReader(folder).entries()]
+        return [each for each in records if each["type"] not in UPKEEP_TYPES]
 
     def post(
         self,

@@ -74,6 +74,7 @@ def configuration(context: Context) -> dict[str, Any]:
             "directory": f"{DATA}/ledger",
             "key_file": f"{SECRETS}/gateway-ledger.key",
             "origin": f"sovctl.{spec.site.name}/gateway",
+            "retention_days": spec.compliance.retention_days,
         },
         "upstreams": [*_pools(context), *_clouds(context)],
         "routes": [_route(route) for route in gateway.routes],

@@ -179,6 +179,7 @@ from types import SimpleNamespace
 from sovctl.compliance.signing import load_or_create
 from sovctl.compliance.ledger.line import LineSender
 from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.ledger.upkeep import Upkeep
 from sovctl.gateway.settings import Listen
 from sovctl.gateway.runtime.supervisor import Supervisor
 
@@ -199,7 +200,8 @@ def second_life(_listening, end):
 folder = Path(sys.argv[1])
 settings = SimpleNamespace(listen=Listen(host="127.0.0.1", port=int(sys.argv[2])), workers=1)
 with Ledger.open(folder / "ledger", origin="sovctl.lab/gateway", key=load_or_create(folder / "key")) as ledger:
-    supervisor = Supervisor(settings, ledger, first_life)
+    upkeep = Upkeep(ledger, heartbeat={"type": "gateway.heartbeat"}, interval_s=0)
+    supervisor = Supervisor(settings, ledger, first_life, upkeep)
     place, = supervisor._places
     supervisor._start(place)
     os.waitid(os.P_PID, place.pid, os.WEXITED | os.WNOWAIT)
