@@ -1,6 +1,7 @@
 """Ed25519 keys and signatures.
 
-A `SigningKey` is stored in one PKCS#8 PEM file of mode 0600, created on demand; its `repr` shows the key id only. A
+A `SigningKey` is stored in one PKCS#8 PEM file of mode 0600, created on demand; its `repr` shows the key id only. That
+file can have the URI of a key in a PKCS#11 token instead (see `pkcs11_signer`). A
 `VerifyKey` is its public half (see `verify_key`); here it verifies with OpenSSL. A key signs two kinds of messages:
 signed notes (`ledger/note.py`), and documents, whose prefix distinguishes them from notes.
 
@@ -29,6 +30,7 @@ from sovctl.support.errors import InputError
 from sovctl.support.plain_json import decode_base64
 
 from .ed25519 import is_safe_key
+from .pkcs11_signer import PREFIX, TokenKey, parse_uri
 from .verify_key import ED25519, BadSignature, VerifyKey, parse_vkey_as
 
 __all__ = [
@@ -89,6 +91,22 @@ class SigningKey:
         )
 
 
+class TokenSigningKey(SigningKey):
+    """A private key in a PKCS#11 token. It cannot be exported."""
+
+    def __init__(self, key: TokenKey) -> None:
+        self._key = key
+        self.public = LibraryVerifyKey(key.public_raw())
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the Ed25519 signature of `message`, 64 bytes, made by the token."""
+        return self._key.sign(message)
+
+    def pem(self) -> bytes:
+        """Raise `InputError`, because the private key cannot leave the token."""
+        raise InputError("expected a key in a file, got one in a PKCS#11 token", where=f"token {self._key.token}")
+
+
 def load_or_create(path: Path) -> SigningKey:
     """Load the key in `path`, or create it with mode 0600 if the file is absent.
 
@@ -103,7 +121,7 @@ def load_or_create(path: Path) -> SigningKey:
 
 
 def load(path: Path) -> SigningKey:
-    """Load the key in `path`.
+    """Load the key in `path`: a private key, or the PKCS#11 URI of one.
 
     Raises:
         InputError: absent, readable by group or others, or not an Ed25519 private key in PKCS#8 PEM.
@@ -119,6 +137,8 @@ def load(path: Path) -> SigningKey:
             where=str(path),
             hint=f"run `chmod 600 {path}`",
         )
+    if content.startswith(PREFIX.encode()):
+        return TokenSigningKey(parse_uri(content.decode(errors="replace"), where=str(path)))
     try:
         key = serialization.load_pem_private_key(content, password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):

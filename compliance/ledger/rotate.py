@@ -15,7 +15,7 @@ from typing import Any
 from sovctl.support.atomic_files import sync_folder
 from sovctl.support.errors import InputError
 
-from ..signing import SigningKey, load, load_or_create
+from ..signing import load, load_or_create
 from .reader import LedgerReader
 from .rotation import MARK
 from .store import Ledger
@@ -27,7 +27,7 @@ def rotate(directory: Path, key_file: Path, *, reason: str, operator: str) -> di
     """Rotate the key of a ledger, or complete an interrupted rotation. Return the record of the rotation.
 
     Args:
-        key_file: private key in PEM.
+        key_file: private key, or the URI of one in a token. The new key is created, or taken from `<key file>.new`.
         reason: one of `REASONS`.
 
     Raises:
@@ -39,8 +39,6 @@ def rotate(directory: Path, key_file: Path, *, reason: str, operator: str) -> di
     origin = LedgerReader(directory).checkpoint.origin
     new_file = key_file.with_name(f"{key_file.name}.new")
     old, new = load(key_file), load_or_create(new_file)
-    if not isinstance(old, SigningKey):
-        raise InputError("expected a key in a file, got one of a token", where=str(key_file))
     record = _begun(directory, new.public.vkey(origin))
     if record:
         with Ledger.open(directory, origin=origin, key=new, previous=old) as ledger:
