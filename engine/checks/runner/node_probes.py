@@ -93,6 +93,8 @@ class NodeProbes(MachineProbes):
                 second.join()
                 for batch in self._exclusive:
                     self._run_batch(batch)
+        except Exception as error:  # noqa: BLE001 - the thread has other nodes to measure
+            self.lost = self.lost or f"internal error: {type(error).__name__}"
         finally:
             for batch in batches:
                 batch.ended.set()

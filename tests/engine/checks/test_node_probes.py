@@ -9,11 +9,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from check_samples import SAMPLES
 
+from sovctl.compliance.verdict import Verdict
 from sovctl.engine.checks.model.probe import Probe
 from sovctl.engine.checks.model.probe_sections import parse_sections
+from sovctl.engine.checks.model.target import CheckTarget
+from sovctl.engine.checks.registry import BY_ID
 from sovctl.engine.checks.runner import transport
+from sovctl.engine.checks.runner.active.measurement import Measurement
+from sovctl.engine.checks.runner.active.node_process import Machines
 from sovctl.engine.checks.runner.node_probes import ControllerProbes, NodeProbes
+from sovctl.engine.checks.runner.observer import Observer
 from sovctl.engine.checks.runner.together import Request
 
 GREETS = 'case "$4" in *simulated*) echo real; exit 0;; esac'
@@ -140,3 +147,24 @@ def test_probes_of_the_controller_run_one_by_one_as_this_user(tmp_path: Path) ->
     probes.run()
     assert parse_sections(probes.wait(requests[0]).output).text("a").strip() == str(os.getuid())
     assert parse_sections(probes.wait(requests[1]).output).text("b").strip() == "1"
+
+
+def test_an_internal_error_loses_one_node_and_no_other(ssh: FakeSsh, monkeypatch: pytest.MonkeyPatch) -> None:
+    ssh(f'{GREETS}\nexec sh -c "$4"')
+    targets = [
+        CheckTarget(BY_ID["clock.synchronized"], node, SAMPLES["clock.synchronized"].expectation) for node in "ab"
+    ]
+    whole = NodeProbes._greet
+
+    def greet(self: NodeProbes) -> None:
+        if self is observer._machines["a"]:
+            raise RuntimeError("a defect")
+        whole(self)
+
+    monkeypatch.setattr(NodeProbes, "_greet", greet)
+    observer = Observer(targets, Path("/dev/null"), lambda _: "", Measurement(Machines(Path("/dev/null"), "x"), {}))
+    one, two = (observer.measure(target) for target in targets)
+    observer.close()
+    assert (one.verdict, "internal error: RuntimeError" in one.reason) == (Verdict.UNKNOWN, True)
+    assert "internal error" not in two.reason
+    assert two.simulated is False
