@@ -221,18 +221,22 @@ def detail_of(before, now):
         return "new since the last apply"
     if now is None:
         return "gone since the last apply"
-    changed = [key for key in now if now[key] != before.get(key)]
-    words = (f"{key} {now[key]}, was {before.get(key)}" if key in SHOWN else key for key in changed)
+    changed = [key for key in now if key in before and now[key] != before[key]]
+    words = (f"{key} {now[key]}, was {before[key]}" if key in SHOWN else key for key in changed)
     return f"changed since the last apply: {'; '.join(words)}"
 
 
+def is_changed(before, now):
+    return any(now[key] != before[key] for key in {*before} & {*now})
+
+
 def differences(before, now):
-    for kind in sorted({*before, *now}):
-        old, new = before.get(kind, {}), now.get(kind, {})
+    for kind in sorted({*before} & {*now}):  # an older version of this program recorded fewer kinds and properties
+        old, new = before[kind], now[kind]
         for name in sorted({*old, *new}):
             if kind == ONLY_CHANGED and not (name in old and name in new):
                 continue
-            if old.get(name) != new.get(name):
+            if name not in old or name not in new or is_changed(old[name], new[name]):
                 yield [kind, name, detail_of(old.get(name), new.get(name))]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -102,6 +103,17 @@ def test_what_differed_before_an_apply_still_differs_after_it(root: Path) -> Non
     put(root, "etc/nsswitch.conf", "hosts: files dns\n")
     (root / "etc/new.conf").unlink()
     assert compare(root, sha256) == {}
+
+
+def test_a_baseline_with_fewer_kinds_and_properties_is_compared_with_what_it_has(root: Path) -> None:
+    record(root)
+    old = json.loads((root / FILE).read_text())
+    del old["changed file"]["/etc/nsswitch.conf"]["owner"]
+    put(root, FILE, json.dumps(old))
+    assert compare(root, hashlib.sha256((root / FILE).read_bytes()).hexdigest()) == {}
+    del old["changed file"]
+    put(root, FILE, json.dumps(old))
+    assert compare(root, hashlib.sha256((root / FILE).read_bytes()).hexdigest()) == {}
 
 
 @pytest.mark.parametrize("damage", [lambda file: file.unlink(), lambda file: file.write_text("{}")])
