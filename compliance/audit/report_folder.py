@@ -22,6 +22,8 @@ from ..ledger.proof import verify_consistency, verify_inclusion
 from ..verify_key import BadSignature, VerifyKey, parse_vkey
 from .control_states import STATES, decide, sentence
 from .files import MAX_DOCUMENT_BYTES, content, file_names, file_sha256, irregular, parse_object
+from .oscal_documents import FOLDER as OSCAL_FOLDER
+from .oscal_documents import oscal_problems
 from .result import AuditResult
 
 FORMAT = "sovctl-report-v1"
@@ -113,7 +115,7 @@ def verify_report(
     except (SovctlError, KeyError, TypeError) as error:
         report.find(f"log.vkey: {error}", "log.vkey")
         return found
-    for step in (_verify_signature, _verify_evidence, _verify_controls, _verify_logged):
+    for step in (_verify_signature, _verify_evidence, _verify_controls, _verify_oscal, _verify_logged):
         try:
             found += step(report)
         except _Wrong as wrong:
@@ -216,6 +218,17 @@ def _verify_controls(report: _Report) -> list[Checkpoint]:
     if sha256_hex(plain_json(values)) != pack["sha256"]:
         report.find(f"pack: expected the controls of {pack['name']} with digest {pack['sha256'][:16]}, got others")
     report.result.facts.append(f"{report.area}: controls: {sentence(states)}; computed again from the evidence")
+    return []
+
+
+def _verify_oscal(report: _Report) -> list[Checkpoint]:
+    number, problems = oscal_problems(report.folder, report.document)
+    for problem in problems:
+        report.find(f"{OSCAL_FOLDER}: {problem}", f"{OSCAL_FOLDER}/{problem.partition(':')[0]}")
+    if number:
+        report.result.facts.append(
+            f"{report.area}: OSCAL: {number} documents; schema, references and digests were checked"
+        )
     return []
 
 

@@ -4,6 +4,7 @@
       report.json              the document                 report.html      rendered for people
       checkpoint, log.vkey     for an auditor to keep        report.tlog-proof    proof that this report was logged
       raw/<sha256>             raw output of every record   sovctl-verify.pyz    standalone verifier
+      oscal/                   OSCAL 1.2.1 documents
 
 Order: all files are written to a hidden folder, their digests are appended to the ledger, the proof of that entry is
 added, and the folder is renamed. After a crash, the next report completes a hidden folder whose digests are in the
@@ -38,9 +39,9 @@ from ..ledger.errors import LedgerDamaged
 from ..ledger.reader import LedgerReader
 from ..ledger.store import Ledger
 from ..ledger.verify import verify_ledger
-from .document import Figure, Subject, build_document, document_bytes
-from .html import render_html
-from .verifier_archive import FILE_NAME, build
+from .artifacts import artifacts
+from .document import Figure, Subject, build_document
+from .verifier_archive import FILE_NAME
 
 ReadRaw = Callable[[str], bytes]
 """Returns the raw output of a record by its SHA-256."""
@@ -89,6 +90,7 @@ def publish(
         LedgerDamaged: the ledger differs from its signed checkpoint.
         EvidenceDamaged: the evidence differs from the ledger.
         LedgerUnwritable: the report could not be logged and was not written.
+        OscalInvalid: an OSCAL document is invalid; nothing was written.
     """
     _require_whole(ledger)
     _complete_drafts(reports, ledger)
@@ -204,21 +206,15 @@ def _free_folder(reports: Path, run_id: str) -> Path:
 
 def _write_draft(draft: Path, document: Mapping[str, Any], run: EvidenceRun, evidence: Path) -> dict[str, Any]:
     """Write all files except the proof durably, and return the ledger record of the report."""
-    data, html = document_bytes(document), render_html(document).encode()
-    content = {
-        "report.json": data,
-        "report.html": html,
-        "checkpoint": document["ledger"]["checkpoint"].encode(),
-        "log.vkey": (document["ledger"]["vkey"] + "\n").encode(),
-        FILE_NAME: build(),
-    }
-    raw = {f"raw/{digest}": read_raw(evidence, digest) for digest in {r.evidence.raw_sha256 for r in run.records}}
+    digests = {record.evidence.raw_sha256 for record in run.records}
+    content = artifacts(document, digests)
+    raw = {f"raw/{digest}": read_raw(evidence, digest) for digest in digests}
     write_many({draft / name: value for name, value in (content | raw).items()})
     return {
         "type": "report",
         "run_id": run.run_id,
-        "report_sha256": sha256_hex(data),
-        "html_sha256": sha256_hex(html),
+        "report_sha256": sha256_hex(content["report.json"]),
+        "html_sha256": sha256_hex(content["report.html"]),
         "verifier_sha256": sha256_hex(content[FILE_NAME]),
         "files": {name: sha256_hex(value) for name, value in content.items()},
         "pack": document["pack"]["name"],

@@ -1,4 +1,4 @@
-"""Builds `sovctl-verify.pyz`: the modules of `audit.command` and their imports, as one executable zip file.
+"""Builds `sovctl-verify.pyz`: the modules of `audit.command`, their imports and data, as one executable zip file.
 
 The modules import the standard library and each other only; the build fails otherwise. Names, order, times and
 permissions in the archive are fixed and nothing is compressed, so that the same sources give the same bytes everywhere.
@@ -16,8 +16,11 @@ from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
+from ..oscal.schema import SCHEMA_FILE
+
 FILE_NAME = "sovctl-verify.pyz"
 ENTRY = "sovctl.compliance.audit.command"
+DATA = (f"sovctl/compliance/oscal/{SCHEMA_FILE}",)
 _MAIN = f"""import sys
 
 if sys.version_info < (3, 11):
@@ -39,7 +42,7 @@ def build() -> bytes:
     """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name, source in [("__main__.py", _MAIN.encode()), *sorted(modules().items())]:
+        for name, source in [("__main__.py", _MAIN.encode()), *sorted((modules() | _data()).items())]:
             info = zipfile.ZipInfo(name, _TIME)
             info.external_attr = _MODE
             info.create_system = 3  # Unix, on every system
@@ -68,6 +71,11 @@ def modules() -> dict[str, bytes]:
             elif imported.partition(".")[0] not in sys.stdlib_module_names:
                 raise ImportError(f"{FILE_NAME} cannot contain {name}, because it imports {imported}")
     return found
+
+
+def _data() -> dict[str, bytes]:
+    """Return the data files that modules in the archive read, by path."""
+    return {path: (files("sovctl") / path.removeprefix("sovctl/")).read_bytes() for path in DATA}
 
 
 def _source(name: str) -> tuple[str, bytes]:

@@ -224,7 +224,7 @@ def test_an_auditor_can_verify_it_without_sovctl(folder: Path) -> None:
     assert result.returncode == 8, result.stderr  # no kept checkpoint
     found = json.loads(result.stdout)
     assert found["findings"] == []
-    assert len(found["facts"]) == 4
+    assert len(found["facts"]) == 5
     kept = run_verifier(folder, "--key", str(folder / "log.vkey"), "--checkpoint", str(folder / "checkpoint"))
     assert kept.returncode == 0, kept.stdout
     assert "read from this folder" in result.stdout

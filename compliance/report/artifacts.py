@@ -1,0 +1,41 @@
+"""The files of a report folder, without raw output and the proof of the ledger entry. Pure, except for the verifier.
+
+Equal documents give equal bytes: the only time is `generated` of the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sovctl.support.canonical_json import sha256_hex
+
+from ..oscal.package import build_package
+from .document import document_bytes
+from .html import render_html
+from .verifier_archive import FILE_NAME, build
+
+OSCAL_FOLDER = "oscal"
+
+
+def artifacts(document: Mapping[str, Any], raw: Collection[str]) -> dict[str, bytes]:
+    """Return the content of each file by its path in the folder.
+
+    Args:
+        raw: digests of the raw outputs, which the folder has as `raw/<sha256>`.
+
+    Raises:
+        OscalInvalid: an OSCAL document is invalid.
+    """
+    data = document_bytes(document)
+    files = {
+        "report.json": data,
+        "report.html": render_html(document).encode(),
+        "checkpoint": document["ledger"]["checkpoint"].encode(),
+        "log.vkey": (document["ledger"]["vkey"] + "\n").encode(),
+        FILE_NAME: build(),
+    }
+    report_sha256 = sha256_hex(data)
+    digests = {f"../raw/{each}": each for each in raw} | {"../report.json": report_sha256}
+    package = build_package(document, report_sha256=report_sha256, digest_of=digests.get)
+    return files | {f"{OSCAL_FOLDER}/{name}": content for name, content in package.items()}
