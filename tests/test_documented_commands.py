@@ -22,7 +22,10 @@ from evidence_specimens import everywhere, fill
 from waiting import until
 
 from bench.fabric import InventedFabric
-from sovctl.compliance.signing import load_or_create
+from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.compliance.ledger.witness import request
+from sovctl.compliance.ledger.witness_memory import WitnessMemory
+from sovctl.compliance.signing import load_or_create, parse_vkey
 from sovctl.support.errors import ExitCode
 
 TIMEOUT_S = 120
@@ -133,6 +136,11 @@ def _audited(folder: Path) -> None:
     for name in ("checkpoint", "log.vkey"):
         shutil.copy(folder / ".sovctl" / "ledger" / name, folder / "kept")
     shutil.copy(folder / "kept" / "log.vkey", folder)
+    (folder / "usb").mkdir()
+    (folder / "asked.txt").write_text(request(LedgerReader(folder / ".sovctl" / "ledger"), old_size=0))
+    memory = WitnessMemory(folder / "other-witness", name="risk.example")
+    signed = memory.sign(folder / "asked.txt", log_key=parse_vkey((folder / "log.vkey").read_text()))
+    shutil.copy(signed, folder / "usb")
 
 
 PREPARED: dict[str, Callable[[Path], None]] = {

@@ -10,8 +10,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from sovctl.compliance.ledger.checkpoint import parse_checkpoint
+from sovctl.compliance.ledger.checkpoint import parse_checkpoint, sign_checkpoint
 from sovctl.compliance.ledger.format import Entry, frame, read_entries
+from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.compliance.ledger.rotate import rotate
 from sovctl.compliance.ledger.store import Ledger
 
 from .expected import Expected, flip
@@ -164,6 +166,32 @@ def witness_forged(site: Site, state: Path, random: Random) -> Expected:
     return Expected(index=parse_checkpoint(text).size - 1, checkpoint=forged)
 
 
+def writer_silenced(_: Site, state: Path, random: Random) -> Expected:
+    """Suppress heartbeats for 4 to 1000 intervals."""
+    begin, gap_s = datetime.now(UTC), 60 * random.randint(4, 1000)
+    beats = [{**BEAT, "time": f"{begin + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%SZ}"} for seconds in (0, gap_s)]
+    with open_ledger(state) as ledger:
+        indices = ledger.append(beats)
+    return Expected(index=indices[1])
+
+
+def revoked_key_used(_: Site, state: Path, __: Random) -> Expected:
+    """Sign the newest checkpoint with the key before its rotation."""
+    old = key_of(state)
+    rotate(state / "ledger", state / "keys" / "ledger.key", reason="compromised", operator="bench")
+    newest = LedgerReader(state / "ledger").checkpoint
+    forged = sign_checkpoint(ORIGIN, newest.size, newest.root, old)
+    (state / "ledger" / "checkpoint").write_text(forged.text)
+    return Expected(files=("ledger/checkpoint",))
+
+
+def content_removed(_: Site, state: Path, random: Random) -> Expected:
+    """Declare the first entries pruned, without a record of it."""
+    last = random.choice(_entries(state)[:-1])
+    (state / "ledger" / "pruned").write_text(json.dumps({"size": last.leaf_index + 1, "end": last.end}))
+    return Expected(index=last.leaf_index)
+
+
 def entry_improved(_: Site, state: Path, random: Random) -> Expected:
     """Turn a FAIL into a PASS of the same length."""
     entries = _entries(state)
@@ -175,6 +203,7 @@ def entry_improved(_: Site, state: Path, random: Random) -> Expected:
     return Expected(index=at)
 
 
+BEAT = {"type": "heartbeat", "interval_s": 60, "clock": None}
 CASES: dict[str, Tamper] = {
     "ledger: any bit of the entries": byte_of_entries,
     "ledger: any bit of another file": byte_of_another_file,
@@ -192,4 +221,7 @@ CASES: dict[str, Tamper] = {
     "ledger: clock set back": clock_set_back,
     "ledger: checkpoint replayed": checkpoint_replayed,
     "ledger: witness forged": witness_forged,
+    "ledger: writer silenced": writer_silenced,
+    "ledger: revoked key used": revoked_key_used,
+    "ledger: content removed": content_removed,
 }

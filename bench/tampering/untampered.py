@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
+from sovctl.compliance.ledger.rotate import rotate
 from sovctl.support.canonical_json import sha256_hex
 
 from .site import Site, now, open_ledger
@@ -59,6 +61,23 @@ def report_killed(_: Site, state: Path, __: Random) -> None:
     folder.rename(folder.with_name(f".{folder.name}.4242.new"))
 
 
+def key_rotated(_: Site, state: Path, __: Random) -> None:
+    """Rotate the key of the ledger, and go on."""
+    rotate(state / "ledger", state / "keys" / "ledger.key", reason="planned", operator="bench")
+    with open_ledger(state) as ledger:
+        ledger.append([{"type": "node-event", "time": now()}])
+
+
+def heartbeats(_: Site, state: Path, random: Random) -> None:
+    """Append heartbeats, some of them late."""
+    begin, seconds = datetime.now(UTC), 0
+    for _beat in range(10):
+        time = f"{begin + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%SZ}"
+        with open_ledger(state) as ledger:
+            ledger.append([{"type": "heartbeat", "interval_s": 60, "time": time, "clock": None}])
+        seconds += random.randint(55, 170)
+
+
 def copied(_: Site, state: Path, __: Random) -> None:
     """Copy the state, which changes times and order of its files."""
     twin = shutil.copytree(state, state.with_name("twin"), copy_function=shutil.copyfile)
@@ -74,5 +93,7 @@ STATES: dict[str, Change] = {
     "apply killed": apply_killed,
     "verify killed": verify_killed,
     "report killed": report_killed,
+    "key rotated": key_rotated,
+    "heartbeats": heartbeats,
     "copied": copied,
 }

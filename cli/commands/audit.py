@@ -43,6 +43,9 @@ def verify(
     witnesses: Annotated[
         int | None, typer.Option(help="Cosignatures that a checkpoint needs; default: one of each witness key.")
     ] = None,
+    witness_policy: Annotated[
+        Path | None, typer.Option(help="Witness policy (C2SP tlog-policy) with the quorum, instead of keys.")
+    ] = None,
     as_of: Annotated[
         str | None, typer.Option(help="Time of the copy, such as 2026-11-28T10:00:00Z, or now: detects silence since.")
     ] = None,
@@ -59,6 +62,7 @@ def verify(
         witness_keys=witness_key,
         witnesses=witnesses,
         as_of=as_of,
+        witness_policy=witness_policy,
     )
     if as_json:
         output.document(result.as_json())

@@ -1,4 +1,4 @@
-"""`sovctl audit checkpoint` and `sovctl audit witness`: offline cosignatures of a witness outside the site."""
+"""`sovctl audit checkpoint`, `witness` and `add-cosignatures`: offline cosignatures of witnesses outside the site."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,11 +9,12 @@ from .. import output
 
 
 def register(group: typer.Typer) -> None:
-    """Add both commands to `sovctl audit`."""
+    """Add the commands to `sovctl audit`."""
     group.command(epilog="Example: sovctl audit checkpoint --ledger .sovctl/ledger --old-size 120 -o request.txt")(
         checkpoint
     )
     group.command(epilog="Example: sovctl audit witness request.txt --folder ~/witness --log-key log.vkey")(witness)
+    group.command("add-cosignatures", epilog="Example: sovctl audit add-cosignatures usb/checkpoint")(add_cosignatures)
 
 
 def checkpoint(
@@ -62,3 +63,15 @@ def witness(
     output.info(
         "keep this file; to verify the site's ledger: sovctl audit verify --ledger DIR --checkpoint FILE --key FILE"
     )
+
+
+def add_cosignatures(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Checkpoints of witnesses.")],
+    ledger: Annotated[Path, typer.Option(help="Folder of the ledger.")] = Path(".sovctl/ledger"),
+) -> None:
+    """Add cosignatures of witnesses to the ledger, so that the site can show a quorum."""
+    from sovctl.compliance.ledger import cosigned
+
+    merged = cosigned.add_cosignatures(ledger, files)
+    names = ", ".join(line.name for line in merged.note.signatures if line.name != merged.origin)
+    output.line(f"{merged.size} entries cosigned by {names}")

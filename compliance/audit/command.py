@@ -13,13 +13,14 @@ import json
 import sys
 from pathlib import Path
 
-from sovctl.support.errors import ExitCode, SovctlError
+from sovctl.support.errors import ExitCode, InputError, SovctlError
 
 from .entry_proof import audit_proof, is_proof
-from .inputs import read_checkpoint, read_key, read_time, read_witnesses
+from .inputs import Key, read_checkpoint, read_key, read_policy, read_time, read_witnesses
 from .ledger import audit_ledger
 from .result import AuditResult, shown
 from .site import audit
+from .witnesses import Witnesses
 
 _CODES = (
     "exit codes: 0 no findings and consistent with a kept checkpoint; 1 findings; 3 nothing to verify, or an invalid "
@@ -39,6 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
             witness_keys=options.witness_key,
             witnesses=options.witnesses,
             as_of=options.as_of,
+            witness_policy=options.witness_policy,
         )
     except SovctlError as error:
         sys.stderr.write(f"sovctl-verify: {shown(str(error))}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
@@ -65,26 +67,36 @@ def verify(
     witness_keys: list[Path] | None = None,
     witnesses: int | None = None,
     as_of: str | None = None,
+    witness_policy: Path | None = None,
 ) -> AuditResult:
     """Read the files of the auditor, and verify.
 
     Args:
         ledger: folder of a ledger, instead of `target`.
         witnesses: number of cosignatures that a checkpoint needs; None: one of each witness key.
+        witness_policy: file that decides which cosignatures a checkpoint needs, instead of keys and number.
         as_of: time at which the target was copied, or `now`; None: unknown.
 
     Raises:
         InputError: an unreadable or invalid file, or nothing to verify.
     """
     kept = [read_checkpoint(path) for path in checkpoints or []]
-    known = read_witnesses(witness_keys or [], witnesses)
-    given = read_key(key) if key else None
+    if witness_policy and (witness_keys or witnesses is not None):
+        raise InputError("--witness-policy excludes --witness-key and --witnesses", where=str(witness_policy))
+    known = read_policy(witness_policy) if witness_policy else read_witnesses(witness_keys or [], witnesses)
+    given = read_key(key) if key else _log_of(known)
     time = read_time(as_of) if as_of else None
     if is_proof(target) and not ledger:
         return audit_proof(target, key=given, kept=kept, witnesses=known)
     if ledger:
         return audit_ledger(ledger, key=given, kept=kept, witnesses=known, as_of=time)
     return audit(target, key=given, kept=kept, witnesses=known, as_of=time)
+
+
+def _log_of(witnesses: Witnesses) -> Key | None:
+    """Return the log of a witness policy if it names a single one."""
+    logs = witnesses.policy.logs if witnesses.policy else ()
+    return logs[0] if len(logs) == 1 else None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -114,6 +126,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--key", type=Path, help="public key (.vkey) of the ledger, kept outside the site")
     parser.add_argument("--witness-key", type=Path, action="append", help="public key (.vkey) of a witness; repeatable")
     parser.add_argument("--witnesses", type=int, help="number of cosignatures required (default: of all witness keys)")
+    parser.add_argument(
+        "--witness-policy", type=Path, help="witness policy (C2SP tlog-policy) with the quorum, instead of keys"
+    )
     parser.add_argument("--as-of", help="time of the copy, such as 2026-11-28T10:00:00Z, or now: detects silence since")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser

@@ -11,6 +11,7 @@ from sovctl.support.bounded_files import read_bounded
 from sovctl.support.errors import InputError
 
 from ..ledger.checkpoint import Checkpoint, parse_checkpoint
+from ..tlog.policy import parse_policy
 from ..verify_key import COSIGNATURE, ED25519, VerifyKey, parse_vkey
 from .clock import parsed_time
 from .files import MAX_DOCUMENT_BYTES, MAX_TEXT_BYTES, parse_object
@@ -47,6 +48,18 @@ def read_witnesses(paths: list[Path], required: int | None) -> Witnesses:
     if required is not None and not 1 <= required <= len(keys):
         raise InputError(f"expected a number of cosignatures from 1 to {len(keys)} witness keys, got {required}")
     return Witnesses(keys, len(keys) if required is None else required)
+
+
+def read_policy(path: Path) -> Witnesses:
+    """Read a witness policy (C2SP tlog-policy) with at least one witness in its quorum.
+
+    Raises:
+        InputError: unreadable, invalid, or without witnesses.
+    """
+    policy = parse_policy(_text(path, "witness policy"), where=str(path))
+    if policy.is_met(()):
+        raise InputError("expected a quorum with witnesses, got one without", where=str(path))
+    return Witnesses(tuple(policy.witnesses.values()), policy=policy)
 
 
 def read_record(path: Path) -> dict[str, Any]:

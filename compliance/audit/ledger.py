@@ -9,6 +9,7 @@ from pathlib import Path
 from sovctl.support.errors import InputError
 
 from ..ledger.checkpoint import Checkpoint
+from ..ledger.cosigned import read_cosigned
 from ..ledger.errors import LedgerDamaged
 from ..ledger.reader import LedgerReader
 from ..ledger.verify import verify_ledger
@@ -52,6 +53,8 @@ def add_ledger(
     if find_irregular(directory, directory.name, result):
         return False
     on_site = list(on_site)
+    collected = read_cosigned(directory)
+    on_site += [collected] if collected else []
     cosigned = anchors(kept, [*_own(directory), *on_site], witnesses, result)
     found = verify_ledger(directory, key=key, kept=cosigned, on_site=on_site)
     result.ledger = found

@@ -6,12 +6,13 @@ checkpoint that is inconsistent with an earlier one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ..ledger.checkpoint import Checkpoint
 from ..ledger.witness import cosigned_at
+from ..tlog.policy import Policy
 from ..verify_key import COSIGNATURE, BadSignature, VerifyKey
 from .result import AuditResult
 
@@ -24,6 +25,17 @@ class Witnesses:
     """Name and public key."""
     required: int = 0
     """Number of cosignatures, at least 1 with keys."""
+    policy: Policy | None = None
+    """Decides instead of `required`; its witnesses are in `keys`."""
+
+    def is_met(self, cosigned: Collection[VerifyKey]) -> bool:
+        """Return whether cosignatures by these keys are enough."""
+        return self.policy.is_met(cosigned) if self.policy else len(cosigned) >= self.required
+
+    @property
+    def expected(self) -> str:
+        """The requirement, for messages."""
+        return f"the quorum {self.policy.quorum}" if self.policy else f"{self.required} cosignatures"
 
 
 def anchors(
@@ -40,18 +52,20 @@ def anchors(
     found = []
     for whose, is_needed, checkpoints in (("the kept", True, kept), ("the site's", False, on_site)):
         for each in checkpoints:
-            count = _cosignatures(each, whose, witnesses, result)
-            if count >= witnesses.required:
+            cosigned = _cosignatures(each, whose, witnesses, result)
+            if witnesses.is_met(cosigned):
                 found.append(each)
             elif is_needed:
-                expected = f"expected {witnesses.required} cosignatures, got {count}"
-                message = f"{whose} checkpoint of {each.size} entries: {expected}"
+                message = (
+                    f"{whose} checkpoint of {each.size} entries: expected {witnesses.expected}, got {len(cosigned)}"
+                )
                 result.find("witness", message, first_index=max(0, each.size - 1))
     return found
 
 
-def _cosignatures(checkpoint: Checkpoint, whose: str, witnesses: Witnesses, result: AuditResult) -> int:
-    count = 0
+def _cosignatures(checkpoint: Checkpoint, whose: str, witnesses: Witnesses, result: AuditResult) -> set[VerifyKey]:
+    """Return the keys with a valid cosignature, so that a witness counts once."""
+    cosigned: set[VerifyKey] = set()
     for name, key in witnesses.keys:
         key_id = key.note_key_id(name, kind=COSIGNATURE)
         if not any((line.name, line.key_id) == (name, key_id) for line in checkpoint.note.signatures):
@@ -62,6 +76,6 @@ def _cosignatures(checkpoint: Checkpoint, whose: str, witnesses: Witnesses, resu
             message = f"{whose} checkpoint of {checkpoint.size} entries: the cosignature of {name} is forged"
             result.find("witness", message, first_index=max(0, checkpoint.size - 1))
             continue
-        count += 1
+        cosigned.add(key)
         result.facts.append(f"witness: {name} cosigned {checkpoint.size} entries at {time:%Y-%m-%dT%H:%M:%SZ}")
-    return count
+    return cosigned

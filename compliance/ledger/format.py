@@ -6,6 +6,7 @@
     level-1, -2 ...  32 bytes per complete row of 256 hashes of the level below: the tiles' upper levels
     checkpoint       the newest signed tree head
     log.vkey         the public key that signs it
+    cosigned         the largest checkpoint with cosignatures of witnesses; absent if none
     pruned           number and end offset of the leading entries whose content was removed; absent if none
     rotations        records of key rotations whose entries were pruned, one line each
     pending/         records that other processes left for the writer
