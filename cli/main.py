@@ -27,6 +27,7 @@ COMMANDS = (
     "verify",
     "report",
     "waiver",
+    "evidence",
     "fabric",
     "golden",
     "node",

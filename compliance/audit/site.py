@@ -20,7 +20,9 @@ from ..ledger.checkpoint import Checkpoint
 from ..ledger.errors import LedgerDamaged
 from ..ledger.reader import LedgerReader
 from ..verify_key import BadSignature
+from .documents import compare_documents
 from .evidence import compare_evidence
+from .foreign import compare_foreign
 from .inputs import Key, read_checkpoint, read_key
 from .journals import compare_journals
 from .ledger import add_ledger, check_entries, find_irregular
@@ -28,6 +30,9 @@ from .report_folder import PROOF, NoReport, verify_report
 from .reports import compare_reports, report_folders
 from .result import AuditResult
 from .witnesses import Witnesses, anchors
+
+_FOLDERS = ("ledger", "evidence", "reports", "journal", "documents", "foreign")
+"""Folders of a site's state that are compared with the ledger."""
 
 
 def audit(
@@ -120,7 +125,7 @@ def _audit_state(
     result: AuditResult,
     as_of: datetime | None,
 ) -> None:
-    irregular = [find_irregular(state / name, name, result) for name in ("ledger", "evidence", "reports", "journal")]
+    irregular = [find_irregular(state / name, name, result) for name in _FOLDERS]
     if any(irregular):
         result.limits.append("Links and special files are not followed: the other files were not verified.")
         return
@@ -138,6 +143,8 @@ def _audit_state(
         compare_evidence(state / "evidence", reader, result)
         compare_reports(state / "reports", reader, result)
         compare_journals(state / "journal", reader, result)
+        compare_documents(state / "documents", reader, result, result.ledger.keys if result.ledger else ())
+        compare_foreign(state / "foreign", reader, result)
     except LedgerDamaged as error:  # the damage itself is already a finding
         result.find("ledger", f"evidence, reports and journals: {error.message}; not compared with the ledger")
 

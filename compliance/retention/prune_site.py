@@ -23,6 +23,9 @@ from ..ledger.pruning import older_than, prune
 from ..ledger.reader import LedgerReader
 from ..ledger.store import Ledger
 
+_FURTHER = {"documents": "documents", "foreign-evidence": "foreign"}
+"""Folder below the state folder by type of the ledger entry."""
+
 
 @dataclass(frozen=True)
 class SiteFolders:
@@ -47,11 +50,13 @@ class PlannedPruning:
     raw: tuple[str, ...]
     reports: tuple[str, ...]
     journals: tuple[str, ...]
+    further: tuple[str, ...] = ()
+    """Folders of documents and of foreign results, relative to the state folder."""
 
     @property
     def files(self) -> int:
         """Number of folders and files to remove."""
-        return len(self.runs) + len(self.raw) + len(self.reports) + len(self.journals)
+        return len(self.runs) + len(self.raw) + len(self.reports) + len(self.journals) + len(self.further)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -92,6 +97,12 @@ def plan_pruning(reader: LedgerReader, folders: SiteFolders, *, days: int, now: 
         raw=tuple(each for each in names[RAW] if (folders.evidence / RAW / each).is_file()),
         reports=tuple(each for each in names["report"] if (folders.reports / each).is_dir()),
         journals=tuple(each for each in names["journal"] if (folders.journal / f"{each}.jsonl").is_file()),
+        further=tuple(
+            f"{kind}/{each}"
+            for kind in _FURTHER.values()
+            for each in sorted(uses.ends_before(size, kind))
+            if (folders.evidence.parent / kind / each).is_dir()
+        ),
     )
 
 
@@ -120,6 +131,8 @@ def _note(entry: Entry, uses: _Uses) -> None:
             uses.add(RAW, record.get("raw_sha256"), index)
         case "report":
             uses.add("report", record.get("folder"), index)
+        case "documents" | "foreign-evidence" as kind:
+            uses.add(_FURTHER[kind], record.get("folder"), index)
     if "journal_sha256" in record:
         uses.add("journal", record.get("run"), index)
 
@@ -129,6 +142,7 @@ def _paths(folders: SiteFolders, planned: PlannedPruning) -> Iterator[Path]:
     yield from (folders.evidence / RAW / each for each in planned.raw)
     yield from (folders.reports / each for each in planned.reports)
     yield from (folders.journal / f"{each}.jsonl" for each in planned.journals)
+    yield from (folders.evidence.parent / each for each in planned.further)
 
 
 def _remove(path: Path, archive: Path | None, root: Path) -> None:

@@ -12,6 +12,8 @@
   evidence/   evidence of `sovctl verify`
   ledger/     Merkle log
   reports/    reports for auditors
+  documents/  records for authorities and auditors, and bills of materials
+  foreign/    imported results of other tools
   golden/     recorded tokens of pools
   nodes.json, members.json   life cycle and registry of nodes
   baselines.json   digests of the baselines of nodes
@@ -57,6 +59,8 @@ class SiteState:
         self.evidence = root / "evidence"
         self.ledger = root / "ledger"
         self.reports = root / "reports"
+        self.documents = root / "documents"
+        self.foreign = root / "foreign"
         self.ssh = root / "ssh"
 
     @classmethod

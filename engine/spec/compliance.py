@@ -83,6 +83,9 @@ class Compliance(SpecModel):
     """Control frameworks that reports assess, such as `nist-800-53-moderate`; `sovctl report packs` lists them."""
     pack_files: list[FilePath] = Field(default_factory=list)
     """Files with control frameworks of the site. The name of a framework is the name of its file without `.yaml`."""
+    answers_file: FilePath | None = None
+    """File with answers of people to fields of `sovctl report documents`, in the format of docs/documents.md. Default:
+    none, and these fields are MISSING."""
     waivers: list[ControlWaiver] = Field(default_factory=list)
     """Accepted failures of checks. `sovctl waiver check` validates them; an expired waiver has no effect."""
     attestations: list[ControlAttestation] = Field(default_factory=list)

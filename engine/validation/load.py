@@ -228,6 +228,8 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
         yield FileReference("calibration_file", spec.calibration_file, None, is_secret=False)
     for index, pack_file in enumerate(spec.compliance.pack_files):
         yield FileReference(f"compliance.pack_files[{index}]", pack_file, None, is_secret=False)
+    if spec.compliance.answers_file is not None:
+        yield FileReference("compliance.answers_file", spec.compliance.answers_file, None, is_secret=False)
     if spec.fabric is not None and spec.fabric.cabling_file is not None:
         yield FileReference("fabric.cabling_file", spec.fabric.cabling_file, None, is_secret=False)
     yield FileReference("access.key_file", spec.access.key_file, None, is_secret=True)

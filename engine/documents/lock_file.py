@@ -1,0 +1,47 @@
+"""Parses a lock of a Python environment: names, versions and permitted digests. Pure.
+
+    aiohttp==3.14.5 ; python_version < "3.14" \\
+        --hash=sha256:0133c3c3...
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from sovctl.support.errors import InputError
+
+_PACKAGE = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^\]]*\])?==([^\s;\\]+)")
+_HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})\b")
+
+
+@dataclass(frozen=True)
+class LockedPackage:
+    """A package of a lock.
+
+    Args:
+        name: normalized (PEP 503).
+        sha256: digests of the permitted files, in the order of the lock.
+    """
+
+    name: str
+    version: str
+    sha256: tuple[str, ...]
+
+
+def parse_lock(text: str, *, where: str) -> tuple[LockedPackage, ...]:
+    """Return the packages of a lock, in its order.
+
+    Raises:
+        InputError: a package without digest, or a line of another form.
+    """
+    found = []
+    for line in text.replace("\\\n", " ").splitlines():
+        entry = line.strip()
+        if not entry or entry.startswith("#"):
+            continue
+        package, digests = _PACKAGE.match(entry), tuple(_HASH.findall(entry))
+        if package is None or not digests:
+            raise InputError(f"expected `name==version` with digests, got {entry[:60]}", where=where)
+        found.append(LockedPackage(re.sub(r"[-_.]+", "-", package[1]).lower(), package[2], digests))
+    return tuple(found)
