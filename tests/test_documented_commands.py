@@ -19,6 +19,7 @@ import warm_processes
 import yaml
 from documented_commands import IN_THE_LAB, PAGES, ROOT, typed
 from evidence_specimens import everywhere, fill
+from foreign_specimens import FILES
 from waiting import until
 
 from bench.fabric import InventedFabric
@@ -143,11 +144,25 @@ def _audited(folder: Path) -> None:
     shutil.copy(signed, folder / "usb")
 
 
+def _with_results(folder: Path) -> None:
+    """A site with a ledger, and results of other tools."""
+    shutil.copy(ROOT / "examples" / "lab" / "site.yaml", folder)
+    fill(folder / ".sovctl", everywhere("clock.synchronized"))
+    (folder / "results.xml").write_bytes(FILES["xccdf"])
+    (folder / "scan.json").write_bytes(FILES["grype"])
+    (folder / "grype.yaml").write_text(
+        "mapping: grype\ntool: grype\nreviewed_by: security office\nreviewed: 2026-11-20\n"
+        "controls: {CVE-2026-1: {nist-800-53-moderate: [si-2]}}\n"
+    )
+
+
 PREPARED: dict[str, Callable[[Path], None]] = {
     "README": _cloud_key,
     "audit": _audited,
+    "evidence": _with_results,
     "fabric": _captures,
     "gateway": _gateway,
+    "report": _with_results,
     "size": _load_tests,
     "validate": _bank_with_problems,
 }
