@@ -30,7 +30,6 @@ def artifacts(document: Mapping[str, Any], raw: Collection[str]) -> dict[str, by
     data = document_bytes(document)
     files = {
         "report.json": data,
-        "report.html": render_html(document).encode(),
         "checkpoint": document["ledger"]["checkpoint"].encode(),
         "log.vkey": (document["ledger"]["vkey"] + "\n").encode(),
         FILE_NAME: build(),
@@ -38,4 +37,5 @@ def artifacts(document: Mapping[str, Any], raw: Collection[str]) -> dict[str, by
     report_sha256 = sha256_hex(data)
     digests = {f"../raw/{each}": each for each in raw} | {"../report.json": report_sha256}
     package = build_package(document, report_sha256=report_sha256, digest_of=digests.get)
-    return files | {f"{OSCAL_FOLDER}/{name}": content for name, content in package.items()}
+    files |= {f"{OSCAL_FOLDER}/{name}": content for name, content in package.items()}
+    return files | {"report.html": render_html(document, files=files).encode()}

@@ -5,7 +5,6 @@ Chromium and its driver are Debian's (`TEST_PACKAGES` of the Makefile).
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,11 @@ from typing import Any
 import pytest
 from admin_givens import ADMIN, CALLER, admin_port, begin
 from echo_upstream import EchoUpstream, Script
-from selenium.webdriver import Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
+from page_browser import browsers, contrasts, each_of, luminance
+from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from waiting import until
 
-CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 STATES = ("good", "warn", "bad", "out")
 
 
@@ -35,37 +33,7 @@ def gateway(start: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture(scope="module")
 def open_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Chrome]]:
     """Starts browsers; all are closed at the end of the module."""
-    assert CHROMIUM, "expected chromium; `make test-fast` installs it"
-    assert DRIVER, "expected chromedriver; `make test-fast` installs it"
-    browsers: list[Chrome] = []
-
-    def open_one(*, scheme: str = "light", width: int = 1280, has_script: bool = True) -> Chrome:
-        options = ChromeOptions()
-        options.binary_location = CHROMIUM or ""
-        folder = tmp_path_factory.mktemp("browser")
-        for argument in (
-            "--headless=new",
-            "--no-sandbox",  # tests may run as root
-            "--disable-dev-shm-usage",
-            "--disable-background-networking",
-            "--no-proxy-server",
-            f"--user-data-dir={folder}",
-            f"--window-size={width},1800",
-            *(["--force-dark-mode"] if scheme == "dark" else []),
-        ):
-            options.add_argument(argument)
-        if not has_script:
-            options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        browser = Chrome(options, Service(DRIVER))
-        browsers.append(browser)
-        media = [{"name": "prefers-color-scheme", "value": scheme}]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
-        return browser
-
-    yield open_one
-    for browser in browsers:
-        browser.quit()
+    yield from browsers(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
@@ -100,12 +68,6 @@ def table(browser: Chrome, heading: str) -> list[list[str]]:
 def read(browser: Chrome, selector: str) -> str:
     """What stands in an element, read at once."""
     return str(browser.execute_script("return document.querySelector(arguments[0])?.innerText || ''", selector))
-
-
-def each_of(browser: Chrome, selector: str, what: str) -> list[Any]:
-    """Something of every element, read at once."""
-    script = f"return [...document.querySelectorAll(arguments[0])].map((each) => each.{what})"
-    return list(browser.execute_script(script, selector))
 
 
 def complaints(browser: Chrome) -> list[str]:
@@ -275,34 +237,3 @@ def test_unavailable_pool_is_shown_by_text_and_colour(
     word, classes = browser.execute_script(script)
     assert word in ("down", "down for some workers", "left alone")
     assert set(STATES) & set(classes) <= {"bad", "warn"}
-
-
-def contrasts(browser: Chrome) -> list[tuple[str, float]]:
-    """Text and contrast of every element that has text of its own."""
-    found = browser.execute_script(
-        """
-        const ground = (each) => {
-          for (; each; each = each.parentElement) {
-            const colour = getComputedStyle(each).backgroundColor;
-            if (!/, 0\\)$/.test(colour)) return colour;
-          }
-          return "rgb(255, 255, 255)";
-        };
-        return [...document.body.querySelectorAll("*")].filter((each) => each.checkVisibility() &&
-          [...each.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim()) &&
-          !["SCRIPT", "STYLE", "METER"].includes(each.tagName)
-        ).map((each) => [each.textContent.trim().slice(0, 40), getComputedStyle(each).color, ground(each)]);
-        """
-    )
-    rows = []
-    for text, colour, ground in found:
-        light, dark = sorted((luminance(colour), luminance(ground)), reverse=True)
-        rows.append((text, (light + 0.05) / (dark + 0.05)))
-    return rows
-
-
-def luminance(colour: str) -> float:
-    """Of `rgb(...)`, WCAG 2.2."""
-    parts = [int(each) / 255 for each in colour[colour.index("(") + 1 : -1].split(",")[:3]]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
