@@ -197,6 +197,9 @@ def test_print_has_white_ground_no_tools_and_the_findings(browser: Chrome) -> No
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
         assert visible(browser, "nav, #tools") == []
+        for element in ("body", ":root"):
+            script = f"return getComputedStyle(document.querySelector('{element}')).backgroundColor"
+            assert luminance(browser.execute_script(script)) > 0.9
         assert luminance(browser.execute_script("return getComputedStyle(document.querySelector('h1')).color")) < 0.1
         assert any(FAILED in text for text in visible(browser, "article.finding"))
     finally:
