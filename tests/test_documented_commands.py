@@ -38,6 +38,18 @@ OTHER_EXITS = {
     ("validate", "sovctl validate site.yaml"): ExitCode.BAD_INPUT,  # the page shows two problems
     ("verify", "sovctl verify site.yaml --level full --node n1"): ExitCode.BAD_INPUT,  # as in README
     ("verify", "sovctl verify site.yaml --watch 60"): ExitCode.BAD_INPUT,
+    (
+        "report",
+        "sovctl report diff .sovctl/reports/20261121T101500Z-3fa9 .sovctl/reports/20261122T101500Z-77b0",
+    ): ExitCode.BAD_INPUT,  # no report; run in tests/cli/test_report_and_audit_commands.py
+    (
+        "report",
+        "sovctl report sign .sovctl/reports/20261121T101500Z-3fa9 --key officer.key --name officer.example",
+    ): ExitCode.BAD_INPUT,
+    (
+        "report",
+        "sovctl audit verify REPORT --signer-key officer.vkey --signer-key auditor.vkey --signers 2",
+    ): ExitCode.BAD_INPUT,
     ("node", "sovctl plan"): ExitCode.BAD_INPUT,  # as in README
     ("node", "sovctl node certificate dgx-1"): ExitCode.BAD_INPUT,  # no node is certified
     ("node", "sovctl node verify-certificate dgx-1.json --key kept/log.vkey"): ExitCode.BAD_INPUT,

@@ -49,6 +49,12 @@ def verify(
     as_of: Annotated[
         str | None, typer.Option(help="Time of the copy, such as 2026-11-28T10:00:00Z, or now: detects silence since.")
     ] = None,
+    signer_key: Annotated[
+        list[Path] | None, typer.Option(help="Public key (.vkey) of a person that signs reports. Repeatable.")
+    ] = None,
+    signers: Annotated[
+        int | None, typer.Option(help="Persons that must have signed each report; default: all signer keys.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Verify the ledger, evidence and reports of a site, and list every inconsistency."""
@@ -63,6 +69,8 @@ def verify(
         witnesses=witnesses,
         as_of=as_of,
         witness_policy=witness_policy,
+        signer_keys=signer_key,
+        signers=signers,
     )
     if as_json:
         output.document(result.as_json())

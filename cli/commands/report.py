@@ -9,7 +9,7 @@ import typer
 from .. import output
 from ..default_command import DefaultsToSite
 from ..views.waivers import poam_sentence
-from . import report_documents, report_packs, report_siem
+from . import report_diff, report_documents, report_packs, report_siem, report_sign
 
 EPILOG = "Example: sovctl report site.yaml  ·  then: sovctl audit verify .sovctl"
 
@@ -18,14 +18,16 @@ def register(app: typer.Typer) -> None:
     """Add the command to `sovctl`."""
     group = typer.Typer(
         cls=DefaultsToSite,
-        help="Write the evidence report of a run, documents and events, or list the control frameworks. "
-        "`sovctl report SITE` is short for `sovctl report site SITE`; for its options see `sovctl report site --help`.",
+        help="Write the evidence report of a run, documents and events, compare and sign reports, or list the control "
+        "frameworks. `sovctl report SITE` is `sovctl report site SITE`; options: `sovctl report site --help`.",
         epilog=EPILOG,
     )
     app.add_typer(group, name="report")
     report_packs.register(group)
     report_documents.register(group)
     report_siem.register(group)
+    report_diff.register(group)
+    report_sign.register(group)
 
     @group.command("site", epilog=EPILOG)
     def report(

@@ -16,7 +16,7 @@ from pathlib import Path
 from sovctl.support.errors import ExitCode, InputError, SovctlError
 
 from .entry_proof import audit_proof, is_proof
-from .inputs import Key, read_checkpoint, read_key, read_policy, read_time, read_witnesses
+from .inputs import Key, read_checkpoint, read_key, read_policy, read_signers, read_time, read_witnesses
 from .ledger import audit_ledger
 from .result import AuditResult, shown
 from .site import audit
@@ -41,6 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
             witnesses=options.witnesses,
             as_of=options.as_of,
             witness_policy=options.witness_policy,
+            signer_keys=options.signer_key,
+            signers=options.signers,
         )
     except SovctlError as error:
         sys.stderr.write(f"sovctl-verify: {shown(str(error))}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
@@ -68,6 +70,8 @@ def verify(
     witnesses: int | None = None,
     as_of: str | None = None,
     witness_policy: Path | None = None,
+    signer_keys: list[Path] | None = None,
+    signers: int | None = None,
 ) -> AuditResult:
     """Read the files of the auditor, and verify.
 
@@ -76,6 +80,7 @@ def verify(
         witnesses: number of cosignatures that a checkpoint needs; None: one of each witness key.
         witness_policy: file that decides which cosignatures a checkpoint needs, instead of keys and number.
         as_of: time at which the target was copied, or `now`; None: unknown.
+        signers: number of persons that must have signed each report; None: all of `signer_keys`.
 
     Raises:
         InputError: an unreadable or invalid file, or nothing to verify.
@@ -85,12 +90,13 @@ def verify(
         raise InputError("--witness-policy excludes --witness-key and --witnesses", where=str(witness_policy))
     known = read_policy(witness_policy) if witness_policy else read_witnesses(witness_keys or [], witnesses)
     given = read_key(key) if key else _log_of(known)
+    people = read_signers(signer_keys or [], signers)
     time = read_time(as_of) if as_of else None
     if is_proof(target) and not ledger:
         return audit_proof(target, key=given, kept=kept, witnesses=known)
     if ledger:
         return audit_ledger(ledger, key=given, kept=kept, witnesses=known, as_of=time)
-    return audit(target, key=given, kept=kept, witnesses=known, as_of=time)
+    return audit(target, key=given, kept=kept, witnesses=known, as_of=time, signers=people)
 
 
 def _log_of(witnesses: Witnesses) -> Key | None:
@@ -130,5 +136,9 @@ def _parser() -> argparse.ArgumentParser:
         "--witness-policy", type=Path, help="witness policy (C2SP tlog-policy) with the quorum, instead of keys"
     )
     parser.add_argument("--as-of", help="time of the copy, such as 2026-11-28T10:00:00Z, or now: detects silence since")
+    parser.add_argument(
+        "--signer-key", type=Path, action="append", help="public key (.vkey) of a person that signs reports; repeatable"
+    )
+    parser.add_argument("--signers", type=int, help="number of persons that must have signed (default: all keys)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser

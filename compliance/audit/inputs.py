@@ -15,6 +15,7 @@ from ..tlog.policy import parse_policy
 from ..verify_key import COSIGNATURE, ED25519, VerifyKey, parse_vkey
 from .clock import parsed_time
 from .files import MAX_DOCUMENT_BYTES, MAX_TEXT_BYTES, parse_object
+from .signatures import Signers
 from .witnesses import Witnesses
 
 Key = tuple[str, VerifyKey]
@@ -84,6 +85,23 @@ def read_time(text: str) -> datetime:
     if time is None:
         raise InputError(f"expected a time such as 2026-11-28T10:00:00Z or now, got {text[:40]!r}", where="--as-of")
     return time
+
+
+def read_signers(paths: list[Path], required: int | None) -> Signers:
+    """Read the public keys of the persons that sign reports.
+
+    Args:
+        required: number of keys that must have signed; None: all.
+
+    Raises:
+        InputError: an invalid key, a key twice, or a number that the keys cannot reach.
+    """
+    keys = tuple(read_key(path) for path in paths)
+    if len({key.raw for _, key in keys}) < len(keys):
+        raise InputError("the same signer key is given twice")
+    if required is not None and not 1 <= required <= len(keys):
+        raise InputError(f"expected a number of signatures from 1 to {len(keys)} signer keys, got {required}")
+    return Signers(keys, len(keys) if required is None else required)
 
 
 def read_checkpoint(path: Path) -> Checkpoint:

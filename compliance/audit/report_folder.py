@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sovctl.support.errors import SovctlError
+from sovctl.support.errors import InputError, SovctlError
 from sovctl.support.plain_json import decode_base64, plain_json, sha256_hex
 
 from ..evidence.layout import is_sha256, leaf_of
@@ -25,6 +25,9 @@ from .files import MAX_DOCUMENT_BYTES, content, file_names, file_sha256, irregul
 from .oscal_documents import FOLDER as OSCAL_FOLDER
 from .oscal_documents import oscal_problems
 from .result import AuditResult
+from .signatures import FILE as SIGNATURE_FILE
+from .signatures import FOLDER as SIGNATURES
+from .signatures import Signers, verify_signatures
 
 FORMAT = "sovctl-report-v1"
 PROOF = "report.tlog-proof"
@@ -53,6 +56,7 @@ class _Report:
     """Beginning of the file names in findings, such as `reports/NAME/`."""
     key: VerifyKey
     result: AuditResult
+    signers: Signers
 
     @property
     def area(self) -> str:
@@ -82,6 +86,7 @@ def verify_report(
     key: tuple[str, VerifyKey] | None = None,
     place: str = "",
     keys: Sequence[str] = (),
+    signers: Signers = Signers(),
 ) -> list[Checkpoint]:
     """Run all checks of one report, and add the findings.
 
@@ -89,6 +94,7 @@ def verify_report(
         place: beginning of the file names in findings.
         key: name and public key of the ledger from a trusted source; None: the key in the folder.
         keys: further keys of the ledger as .vkey text, from before or after `key` in its chain of rotations.
+        signers: keys of persons that must have signed the report.
 
     Returns:
         The checkpoints in the report with a valid signature, which the report proves to be consistent.
@@ -97,7 +103,7 @@ def verify_report(
         NoReport: no report.json of this format.
     """
     data, document = _read_document(folder)
-    report = _Report(folder, data, document, folder.resolve().name, place, VerifyKey(b""), result)
+    report = _Report(folder, data, document, folder.resolve().name, place, VerifyKey(b""), result, signers)
     limits = document.get("limits")
     result.limits += [str(limit) for limit in limits] if isinstance(limits, list) else []
     if key is None:
@@ -123,6 +129,18 @@ def verify_report(
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
             report.find(f"expected a whole report, found an invalid or missing field ({type(error).__name__})")
     return found
+
+
+def read_report(folder: Path) -> dict[str, Any]:
+    """Return report.json of a folder. It is not verified.
+
+    Raises:
+        InputError: no report of this format.
+    """
+    try:
+        return _read_document(folder)[1]
+    except NoReport as error:
+        raise InputError(str(error), hint="give the folder of a report, such as .sovctl/reports/RUN") from None
 
 
 def _read_document(folder: Path) -> tuple[bytes, dict[str, Any]]:
@@ -239,8 +257,7 @@ def _verify_logged(report: _Report) -> list[Checkpoint]:
     if not separator or lines[0] != "c2sp.org/tlog-proof@v1" or len(lines) < 3:
         raise _Wrong(f"{PROOF}: expected a log proof, got none")
     try:
-        encoded, number = _line(lines[1], "extra"), _line(lines[2], "index")
-        extra = parse_object(decode_base64(encoded))
+        extra, number = _extra(report.folder), _line(lines[2], "index")
         index, path = int(number) if number.isdecimal() else -1, [decode_base64(line) for line in lines[3:]]
         consistency = [decode_base64(value) for value in extra["consistency"]]
         entry = extra["record"]
@@ -256,6 +273,7 @@ def _verify_logged(report: _Report) -> list[Checkpoint]:
     if entry.get("type") != "report" or entry.get("run_id") != report.document["run"]["id"]:
         report.find(f"{PROOF}: expected the entry of this report, got another", PROOF)
     _verify_files(report, entry, index)
+    _verify_signed(report)
     report.result.facts.append(f"{report.area}: logged: this report is entry {index} of {newest.origin}")
     return [newest]
 
@@ -278,7 +296,44 @@ def _verify_files(report: _Report, entry: dict[str, Any], index: int) -> None:
     for name in sorted(links):
         report.find(f"{name}: expected a regular file, got a link or a special file", name)
     for name in sorted(set(file_names(report.folder)) - files.keys() - raw - links - {PROOF}):
-        report.find(f"{name}: unknown file, not part of the report", name)
+        if not SIGNATURE_FILE.fullmatch(name):
+            report.find(f"{name}: unknown file, not part of the report", name)
+
+
+def signed_files(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file that a person signs: those of the ledger entry, and its proof.
+
+    Raises:
+        ValueError: the proof is unreadable.
+    """
+    files = _extra(folder)["record"].get("files")
+    if not isinstance(files, dict):
+        raise ValueError("the ledger entry has no list of files")
+    return {str(name): str(digest) for name, digest in files.items()} | {PROOF: file_sha256(folder / PROOF)}
+
+
+def _verify_signed(report: _Report) -> None:
+    if not report.signers.keys and not (report.folder / SIGNATURES).is_dir():
+        return
+    try:
+        expected = signed_files(report.folder)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise _Wrong(f"{SIGNATURES}: the ledger entry of this report has no list of files to sign") from None
+    problems, facts, limits = verify_signatures(report.folder, expected, report.signers)
+    for file, problem in problems:
+        report.find(problem, file)
+    report.result.facts += [f"{report.area}: {fact}" for fact in facts]
+    report.result.limits += [f"{report.area}: {limit}" for limit in limits]
+
+
+def _extra(folder: Path) -> dict[str, Any]:
+    """Return the content of the line `extra` of the proof.
+
+    Raises:
+        ValueError: the line is absent or invalid.
+    """
+    lines = _text(folder / PROOF).partition("\n\n")[0].split("\n")
+    return parse_object(decode_base64(_line(lines[1] if len(lines) > 1 else "", "extra")))
 
 
 def _line(line: str, name: str) -> str:

@@ -29,6 +29,7 @@ from .ledger import add_ledger, check_entries, find_irregular
 from .report_folder import PROOF, NoReport, verify_report
 from .reports import compare_reports, report_folders
 from .result import AuditResult
+from .signatures import Signers
 from .witnesses import Witnesses, anchors
 
 _FOLDERS = ("ledger", "evidence", "reports", "journal", "documents", "foreign")
@@ -42,6 +43,7 @@ def audit(
     kept: Sequence[Checkpoint] = (),
     witnesses: Witnesses = Witnesses(),
     as_of: datetime | None = None,
+    signers: Signers = Signers(),
 ) -> AuditResult:
     """Verify the report, ledger or site at `target`.
 
@@ -51,6 +53,7 @@ def audit(
         kept: checkpoints kept outside the site.
         witnesses: keys of witnesses, kept outside the site.
         as_of: time at which the target was copied; None: unknown.
+        signers: keys of persons that must have signed each report.
 
     Raises:
         InputError: `target` contains none of these.
@@ -59,14 +62,14 @@ def audit(
     result = AuditResult()
     for place in (folder, folder / ".sovctl"):
         if (place / "report.json").is_file():
-            _audit_one_report(place, key, kept, witnesses, result)
+            _audit_one_report(place, key, kept, witnesses, signers, result)
             return result
         if (place / layout.ENTRIES).exists() or (place / layout.CHECKPOINT).exists():
             if add_ledger(place, result, key=key, kept=kept, witnesses=witnesses):
                 check_entries(place, result, as_of=as_of)
             return result
         if any((place / name).is_dir() for name in ("ledger", "evidence", "reports")):
-            _audit_state(place, key, kept, witnesses, result, as_of)
+            _audit_state(place, key, kept, witnesses, signers, result, as_of)
             return result
     raise InputError(
         "no report, ledger or site state found",
@@ -76,20 +79,30 @@ def audit(
 
 
 def _audit_report(
-    folder: Path, key: Key | None, result: AuditResult, place: str = "", keys: Sequence[str] = ()
+    folder: Path,
+    key: Key | None,
+    signers: Signers,
+    result: AuditResult,
+    place: str = "",
+    keys: Sequence[str] = (),
 ) -> list[Checkpoint]:
     try:
-        return verify_report(folder, result, key=key, place=place, keys=keys)
+        return verify_report(folder, result, key=key, place=place, keys=keys, signers=signers)
     except NoReport as error:
         result.find(f"report {folder.name}", str(error), file=f"{place}report.json")
         return []
 
 
 def _audit_one_report(
-    folder: Path, key: Key | None, kept: Sequence[Checkpoint], witnesses: Witnesses, result: AuditResult
+    folder: Path,
+    key: Key | None,
+    kept: Sequence[Checkpoint],
+    witnesses: Witnesses,
+    signers: Signers,
+    result: AuditResult,
 ) -> None:
     """Verify a report without its ledger. A kept checkpoint anchors it if the report has the one of the same size."""
-    own = _audit_report(folder, key, result)
+    own = _audit_report(folder, key, signers, result)
     roots = {each.size: each for each in own}
     for each in anchors(kept, own, witnesses, result):
         same = roots.get(each.size)
@@ -122,6 +135,7 @@ def _audit_state(
     key: Key | None,
     kept: Sequence[Checkpoint],
     witnesses: Witnesses,
+    signers: Signers,
     result: AuditResult,
     as_of: datetime | None,
 ) -> None:
@@ -133,7 +147,8 @@ def _audit_state(
     on_site = _checkpoints_of_reports(folders, result)
     add_ledger(state / "ledger", result, key=key, kept=kept, on_site=on_site, witnesses=witnesses)
     for folder in folders:
-        _audit_report(folder, key, result, f"reports/{folder.name}/", result.ledger.keys if result.ledger else ())
+        keys = result.ledger.keys if result.ledger else ()
+        _audit_report(folder, key, signers, result, f"reports/{folder.name}/", keys)
     try:
         reader = LedgerReader(state / "ledger")
     except InputError:

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from .metadata import ASSESSMENT_RESULTS, POAM, SSP, evidence_by_check, metadata
-from .names import MISSING, line, prop, uuid_of
+from .names import MISSING, prop, uuid_of
 from .references import Document, finding_uuid, scope
-from .risks import WAIVED, risks_of
+from .risks import WAIVED, risks_of, rows_of
 from .system_security_plan import system_uuid
-
-_OWNER = f"{MISSING}: owner and date"
 
 
 def poam(document: Document) -> dict[str, Any] | None:
@@ -40,6 +38,8 @@ def poam(document: Document) -> dict[str, Any] | None:
 
 def _item(control: Mapping[str, Any], risk: Mapping[str, Any], document: Document) -> dict[str, Any]:
     is_waived = risk["status"] == WAIVED
+    rows = [] if is_waived else rows_of(control, document)
+    owners = sorted({row["owner"] for row in rows}) or ([] if is_waived else [MISSING])
     return {
         "uuid": uuid_of("poam-item", risk["uuid"]),
         "title": risk["title"],
@@ -47,9 +47,12 @@ def _item(control: Mapping[str, Any], risk: Mapping[str, Any], document: Documen
         "props": [
             prop("control", control["id"]),
             prop("state", control["state"]),
-            prop("deadline", risk["deadline"] if is_waived else _OWNER),
+            prop("deadline", risk.get("deadline", MISSING)),
+            *(prop("owner", owner) for owner in owners),
+            *(prop("poam-row", row["id"]) for row in rows),
+            *(prop("overdue", row["id"]) for row in rows if row["is_overdue"]),
         ],
         "related-findings": [{"finding-uuid": finding_uuid(document, control["id"])}],
         "related-risks": [{"risk-uuid": risk["uuid"]}],
-        "remarks": line("Accepted until the deadline." if is_waived else _OWNER),
+        "remarks": "Accepted until the deadline." if is_waived else "To be corrected or measured until the deadline.",
     }

@@ -14,6 +14,7 @@ OPEN_STATES = {
 }
 """Status of the risk, and its statement, by state of the control."""
 WAIVED = "deviation-approved"
+_OPEN_ROWS = ("finding", "unmeasured")
 
 
 def risk_uuids(control: Mapping[str, Any], document: Document) -> list[str]:
@@ -21,6 +22,12 @@ def risk_uuids(control: Mapping[str, Any], document: Document) -> list[str]:
     names = (*scope(document), control["id"])
     own = [uuid_of("risk", *names)] if control["state"] in OPEN_STATES else []
     return [*own, *(uuid_of("waiver", *names, waiver["id"]) for waiver in control["waivers"])]
+
+
+def rows_of(control: Mapping[str, Any], document: Document) -> list[Mapping[str, Any]]:
+    """Return the rows of the plan of action that a control needs, without those of waivers and deviations."""
+    name = {"pack": document["pack"]["name"], "control": control["id"]}
+    return [row for row in document.get("poam", ()) if row["kind"] in _OPEN_ROWS and name in row["controls"]]
 
 
 def risks_of(control: Mapping[str, Any], document: Document, evidence: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -40,6 +47,7 @@ def risks_of(control: Mapping[str, Any], document: Document, evidence: Mapping[s
             statement=statement,
             props=[prop("control", control["id"]), prop("state", control["state"])],
             status=status,
+            deadline=_deadline(control, document),
             related_observations=related_observations(checks, document, evidence),
         )
     for uuid, waiver in zip(uuids, control["waivers"], strict=True):
@@ -61,3 +69,9 @@ def risks_of(control: Mapping[str, Any], document: Document, evidence: Mapping[s
             deadline=f"{waiver['expires']}T23:59:59Z",
             related_observations=related_observations([waiver["check"]], document, evidence),
         )
+
+
+def _deadline(control: Mapping[str, Any], document: Document) -> str:
+    """Return the earliest deadline of a control's rows; empty without a row."""
+    days = [row["deadline"] for row in rows_of(control, document)]
+    return f"{min(days)}T23:59:59Z" if days else ""

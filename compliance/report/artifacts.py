@@ -10,12 +10,15 @@ from typing import Any
 
 from sovctl.support.canonical_json import sha256_hex
 
+from ..export.csv_file import csv_bytes
+from ..export.tables import tables
+from ..export.workbook import xlsx_bytes
 from ..oscal.package import build_package
 from .document import document_bytes
 from .html import render_html
 from .verifier_archive import FILE_NAME, build
 
-OSCAL_FOLDER = "oscal"
+OSCAL_FOLDER, TABLES_FOLDER, SUMS = "oscal", "tables", "SHA256SUMS"
 
 
 def artifacts(document: Mapping[str, Any], raw: Collection[str]) -> dict[str, bytes]:
@@ -38,4 +41,14 @@ def artifacts(document: Mapping[str, Any], raw: Collection[str]) -> dict[str, by
     digests = {f"../raw/{each}": each for each in raw} | {"../report.json": report_sha256}
     package = build_package(document, report_sha256=report_sha256, digest_of=digests.get)
     files |= {f"{OSCAL_FOLDER}/{name}": content for name, content in package.items()}
-    return files | {"report.html": render_html(document, files=files).encode()}
+    found = tables(document)
+    files |= {f"{TABLES_FOLDER}/{table.name}.csv": csv_bytes(table) for table in found}
+    files["report.xlsx"] = xlsx_bytes(document, found)
+    files["report.html"] = render_html(document, files=[*files, SUMS]).encode()
+    return files | {SUMS: _sums({name: sha256_hex(content) for name, content in files.items()}, raw)}
+
+
+def _sums(files: Mapping[str, str], raw: Collection[str]) -> bytes:
+    """Return the digests of all files, for `sha256sum --check`; the file does not contain itself and the proof."""
+    digests = {**files, **{f"raw/{each}": each for each in raw}}
+    return "".join(f"{digests[name]}  {name}\n" for name in sorted(digests)).encode()

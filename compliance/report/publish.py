@@ -4,7 +4,8 @@
       report.json              the document                 report.html      rendered for people
       checkpoint, log.vkey     for an auditor to keep        report.tlog-proof    proof that this report was logged
       raw/<sha256>             raw output of every record   sovctl-verify.pyz    standalone verifier
-      oscal/                   OSCAL 1.2.1 documents
+      oscal/                   OSCAL 1.2.1 documents        tables/, report.xlsx  for spreadsheets
+      SHA256SUMS               digests of all files         signatures/          added later by persons
 
 Order: all files are written to a hidden folder, their digests are appended to the ledger, the proof of that entry is
 added, and the folder is renamed. After a crash, the next report completes a hidden folder whose digests are in the

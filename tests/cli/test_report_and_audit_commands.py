@@ -186,3 +186,26 @@ def test_a_witness_signs_and_then_finds_the_cut(site: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize("words", [("report",), ("audit", "verify"), ("audit", "checkpoint")])
 def test_help_shows_an_example(words: tuple[str, ...], tmp_path: Path) -> None:
     assert "Example: sovctl" in sovctl(*words, "--help", cwd=tmp_path).stdout
+
+
+def test_two_persons_sign_and_the_verifier_requires_both(site: Path) -> None:
+    report, keys = only_report(site), ["--signer-key", "officer.vkey", "--signer-key", "auditor.vkey"]
+    for name in ("officer", "auditor"):
+        done = sovctl("report", "sign", report, "--key", f"{name}.key", "--name", f"{name}.example", cwd=site)
+        assert done.returncode == 0, done.stderr
+    assert sovctl("audit", "verify", report, *keys, cwd=site).returncode == 8  # no kept checkpoint
+    next((report / "signatures").iterdir()).unlink()
+    assert sovctl("audit", "verify", report, *keys, cwd=site).returncode == 1
+    assert sovctl("audit", "verify", report, *keys, "--signers", "1", cwd=site).returncode == 8
+
+
+def test_sign_of_an_absent_report_creates_no_key(site: Path) -> None:
+    done = sovctl("report", "sign", "absent", "--key", "officer.key", "--name", "officer.example", cwd=site)
+    assert done.returncode == 3
+    assert not (site / "officer.key").exists()
+
+
+def test_diff_of_equal_reports_is_0_and_of_a_report_and_no_report_3(site: Path) -> None:
+    report = only_report(site)
+    assert sovctl("report", "diff", report, report, cwd=site).stdout.endswith("no differences\n")
+    assert sovctl("report", "diff", report, "absent", cwd=site).returncode == 3

@@ -1,0 +1,1 @@
+"""Tables of a report as CSV files and as one XLSX workbook."""
