@@ -104,8 +104,8 @@ def _pools() -> Iterator[Kind]:
     yield Kind("n1/pool/launcher", "n1", "echo '# x' >> /usr/local/lib/sovctl/serve", POOL, "launcher_sha256")
     server = "setsid python3 -m http.server --bind 127.0.0.1 8099 >/dev/null 2>&1"
     yield Kind("n1/pool/by hand", "n1", f"systemctl stop sovctl-pool-chat; cd /; {server} & echo $! > /run/hand.pid; "
-               "sleep 2", "n1/listener/tcp 127.0.0.1:8099", also=(POOL,), subject="pool process",
-               restore="kill $(cat /run/hand.pid); rm /run/hand.pid")  # fmt: skip
+               "sleep 2", "n1/listener/tcp 127.0.0.1:8099", also=(POOL, "n1/process//usr/bin/python3.11"),
+               subject="pool process", restore="kill $(cat /run/hand.pid); rm /run/hand.pid")  # fmt: skip
 
 
 def _credentials() -> Iterator[Kind]:

@@ -13,7 +13,8 @@ _THINGS = (
     ("cron.daily", "mkdir -p /etc/cron.daily; printf '#!/bin/sh\\n' > /etc/cron.daily/drift",
      "cron//etc/cron.daily/drift", "rm /etc/cron.daily/drift"),
     ("crontab", "mkdir -p /var/spool/cron/crontabs; echo '* * * * * true' > /var/spool/cron/crontabs/root",
-     "cron//var/spool/cron/crontabs/root", "rm /var/spool/cron/crontabs/root"),
+     "cron//var/spool/cron/crontabs/root", ("rm /var/spool/cron/crontabs/root; "
+     "rmdir -p --ignore-fail-on-non-empty /var/spool/cron/crontabs")),
     ("preload", "touch /etc/ld.so.preload", "preload//etc/ld.so.preload", "rm /etc/ld.so.preload"),
     ("library folder", "echo /opt/lib > /etc/ld.so.conf.d/z.conf", "file//etc/ld.so.conf.d/z.conf",
      "rm /etc/ld.so.conf.d/z.conf"),
@@ -28,7 +29,7 @@ _THINGS = (
     ("transient unit", "systemd-run --quiet --unit=drift-run sleep 3600",
      "unit//run/systemd/transient/drift-run.service", "systemctl stop drift-run"),
     ("generator", "mkdir -p /etc/systemd/system-generators; cp /bin/true /etc/systemd/system-generators/drift",
-     "unit//etc/systemd/system-generators/drift", "rm /etc/systemd/system-generators/drift"),
+     "unit//etc/systemd/system-generators/drift", "rm -r /etc/systemd/system-generators"),
     ("root account", "echo 'drift:x:0:0::/:/bin/sh' >> /etc/passwd", "user/drift", "sed -i '/^drift:/d' /etc/passwd"),
     ("account", "useradd --create-home drift2", "user/drift2", "userdel --remove drift2 2>/dev/null; true"),
     ("empty password", "passwd -d daemon >/dev/null; sed -i 's/^daemon:[^:]*/daemon:/' /etc/shadow", "user/daemon",
@@ -95,4 +96,5 @@ def kinds() -> Iterator[Kind]:
     """Yield the kinds."""
     for name, command, row, restore in _THINGS:
         node = "n2" if name in _OF_GPU_NODE else "s1"
-        yield Kind(f"{node}/unmanaged/{name}", node, command, f"{node}/{row}", restore=restore)
+        also = (f"{node}/process//usr/bin/python3.11",) if "setsid python3" in command else ()
+        yield Kind(f"{node}/unmanaged/{name}", node, command, f"{node}/{row}", restore=restore, also=also)

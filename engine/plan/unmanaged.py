@@ -8,7 +8,7 @@ They are a section of the plan. Apply never removes them: with `unmanaged: refus
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -143,7 +143,7 @@ def unmanaged_on(context: Context, facts: NodeFacts, changes: Iterable[Change]) 
     }
     things = [*_things(facts), *_boot_options(context, facts)]
     has_row = {thing.name for thing in things} | {change.name for change in changes}
-    things += [thing for thing in baseline.differences(context, facts) if thing.name not in has_row]
+    things += [thing for thing in baseline.differences(context, facts) if not _is_shown(thing.name, has_row)]
     for kind, name, detail in things:
         is_allowed = any(fnmatchcase(name, pattern) for pattern in context.spec.unmanaged_allowed)
         if not is_allowed and name not in planned and not _is_planned_source(name):
@@ -162,6 +162,11 @@ def _things(facts: NodeFacts) -> Iterator[Thing]:
             yield from parse_survey(facts.answer(query))
         except Unreadable as error:
             raise SovctlError(error.message, where=f"node {facts.node}: {query}") from None
+
+
+def _is_shown(name: str, names: Collection[str]) -> bool:
+    """Return whether another row shows a thing, or a file in a new folder."""
+    return name in names or any(each.startswith(f"{name}/") for each in names)
 
 
 def _is_planned_source(name: str) -> bool:

@@ -135,6 +135,11 @@ def test_what_another_survey_reports_has_one_row() -> None:
     assert ids(found) == ["n1/cron//etc/cron.d/x"]
 
 
+def test_the_folder_of_a_file_with_a_row_has_none() -> None:
+    found = since_apply(Baseline("a" * 64), ["changed file", "/etc/cron.d", "new"], unmanaged=[CRON])
+    assert ids(found) == ["n1/cron//etc/cron.d/x"]
+
+
 def test_an_incomplete_apply_does_not_report_its_own_changes() -> None:
     pending = Baseline("a" * 64, frozenset({("service variable", "https_proxy")}))
     assert ids(since_apply(pending, PROXY, SWITCH)) == ["n1/service variable/https_proxy"]
