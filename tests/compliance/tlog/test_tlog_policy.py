@@ -68,6 +68,7 @@ def test_quorums_of_one_witness_and_of_none() -> None:
         ("quorum none\r\n", "control characters"),
         ("mirror x\nnext y\nquorum none\n", "line 1: .*; line 2: "),
     ],
+    ids=range(14),  # the texts have keys of this process
 )
 def test_invalid_policies_are_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
