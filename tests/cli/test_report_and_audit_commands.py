@@ -50,7 +50,7 @@ def test_report_puts_coverage_first_and_says_simulated(site: Path) -> None:
     result = sovctl("report", "site.yaml", cwd=site)
     assert result.returncode == 0, result.stderr
     first, second, *_ = result.stdout.splitlines()
-    assert first == "NIST SP 800-53 Rev. 5, MODERATE baseline: 4 of 287 decided: 1 pass, 0 fail, 3 error; 283 not run"
+    assert first == "NIST SP 800-53 Rev. 5, MODERATE baseline: 5 of 287 decided: 1 pass, 0 fail, 4 error; 282 not run"
     assert second.startswith("SIMULATED")
     assert len(list((site / ".sovctl" / "reports").iterdir())) == 2
 
@@ -172,7 +172,7 @@ def test_a_witness_signs_and_then_finds_the_cut(site: Path, tmp_path: Path) -> N
     kept = tmp_path / signed.stdout.strip()
     again = sovctl("audit", "witness", tmp_path / "ask", "--folder", "w", cwd=tmp_path)
     assert again.returncode == 1
-    assert "--old-size 8" in again.stderr
+    assert "--old-size 11" in again.stderr
     assert sovctl("audit", "verify", "--checkpoint", kept, cwd=site).returncode == 0
     for name in ("ledger", "evidence", "reports"):  # by somebody who holds the site's keys
         shutil.rmtree(site / ".sovctl" / name)
@@ -180,7 +180,7 @@ def test_a_witness_signs_and_then_finds_the_cut(site: Path, tmp_path: Path) -> N
     assert sovctl("audit", "verify", "--key", key, cwd=site).returncode == 8
     result = sovctl("audit", "verify", "--checkpoint", kept, "--key", key, cwd=site)
     assert result.returncode == 1
-    assert "rolled-back: expected at least the 8 entries" in result.stdout
+    assert "rolled-back: expected at least the 11 entries" in result.stdout
 
 
 @pytest.mark.parametrize("words", [("report",), ("audit", "verify"), ("audit", "checkpoint")])
