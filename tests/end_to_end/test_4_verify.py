@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from lab_site import NAME, NOWHERE, LabSite, move
 
+from sovctl.engine.checks.registry import BY_ID
 from sovctl.engine.lab.hardware.faults import fault_named
 from sovctl.support.errors import ExitCode
 
@@ -23,7 +24,8 @@ def test_a_link_that_goes_down_fails_exactly_the_nvlink_checks(site: LabSite) ->
         found = site.run_json("verify", str(site.file), "--node", "n1", accept=(ExitCode.FAILURE,))
     finally:
         site.succeed("lab", "fault", "n1", "--clear", "--name", NAME)
-    assert _blocking(found) == fault_named("nvlink-down").expects
+    expects = fault_named("nvlink-down").expects  # also of active tests, which do not run without --level
+    assert _blocking(found) == {check: verdict for check, verdict in expects.items() if not BY_ID[check].is_active}
     assert {check.partition(".")[0] for check in _blocking(found)} == {"nvlink"}
 
 
