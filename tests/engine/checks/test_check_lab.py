@@ -158,7 +158,6 @@ NOT_REQUESTED = {
     "nvlink.imex-ready",  # of GB200 and GB300
 }
 
-PAIR_RESULTS = ("site/n1+n2 ib.pair-bandwidth", "site/n1+n2 ib.pair-latency")
 LIMIT_S = 60.0
 
 
@@ -180,21 +179,6 @@ def test_an_active_test_needs_consent_on_a_node_that_serves(site: LabSite) -> No
         clear_fault(site.lab, node_named("n1"), None)
     assert found["n1 diagnostic.dcgm-r2"]["verdict"] == "PASS"
     assert found["n1 bandwidth.host-to-device"]["verdict"] == "FAIL"
-
-
-def test_a_pair_of_nodes_is_measured_rail_by_rail(site: LabSite) -> None:
-    """The perftest of the nodes is a stand-in; the connections between the nodes and their firewall are real."""
-    wanted = ("--level", "full", *patterns("ib.pair-bandwidth", "ib.pair-latency"), "--allow-downtime", "chat")
-    healthy = verify(site, *wanted, exit_code=ExitCode.OK)
-    assert {key: each["verdict"] for key, each in healthy.items()} == dict.fromkeys(PAIR_RESULTS, "PASS")
-    try:
-        set_fault(site.lab, node_named("n2"), fault_named("rail-slow"))
-        slow = verify(site, *wanted)
-    finally:
-        clear_fault(site.lab, node_named("n2"), None)
-    assert {key: each["verdict"] for key, each in slow.items()} == dict(
-        zip(PAIR_RESULTS, ("FAIL", "PASS"), strict=True)
-    )
 
 
 def test_ctrl_c_ends_an_active_test_on_the_node(site: LabSite) -> None:
