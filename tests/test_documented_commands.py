@@ -50,6 +50,7 @@ OTHER_EXITS = {
         "report",
         "sovctl audit verify REPORT --signer-key officer.vkey --signer-key auditor.vkey --signers 2",
     ): ExitCode.BAD_INPUT,
+    ("waiver", "sovctl waiver show W-1 site.yaml"): ExitCode.BAD_INPUT,  # the site has no waiver
     ("node", "sovctl plan"): ExitCode.BAD_INPUT,  # as in README
     ("node", "sovctl node certificate dgx-1"): ExitCode.BAD_INPUT,  # no node is certified
     ("node", "sovctl node verify-certificate dgx-1.json --key kept/log.vkey"): ExitCode.BAD_INPUT,

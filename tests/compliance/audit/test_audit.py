@@ -57,7 +57,7 @@ def test_a_whole_site_has_no_finding(state: Path) -> None:
     result = audit(state)
     assert result.findings == []
     assert audit(state.parent).findings == []  # the folder of site.yaml will do
-    assert [fact.split(":")[0] for fact in result.facts] == ["ledger", *[f"report {RUN_ID}"] * 4, *["evidence"] * 2]
+    assert [fact.split(":")[0] for fact in result.facts] == ["ledger", *[f"report {RUN_ID}"] * 5, *["evidence"] * 2]
     assert result.verdict is AuditVerdict.UNPROVEN  # nothing was kept outside the site
 
 

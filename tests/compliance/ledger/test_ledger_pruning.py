@@ -123,9 +123,9 @@ def test_prunes_whole_tiles_that_are_older_than_the_retention_and_once(tmp_path:
     grown(tmp_path, 600)
     now_s = datetime(2026, 1, 20, tzinfo=UTC).timestamp()
     with opened(tmp_path) as ledger:
-        assert prune_older(ledger, days=9, now_s=now_s) == 256  # 264 entries are older
-        assert prune_older(ledger, days=9, now_s=now_s) == 0
-        assert prune_older(ledger, days=9, now_s=now_s + 10 * DAY_S) == 256
+        assert prune_older(ledger, days=8, now_s=now_s) == 256  # 264 entries are older
+        assert prune_older(ledger, days=8, now_s=now_s) == 0
+        assert prune_older(ledger, days=8, now_s=now_s + 11 * DAY_S) == 256
     assert verify_ledger(tmp_path).findings == ()
 
 
