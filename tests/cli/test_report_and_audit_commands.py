@@ -49,9 +49,9 @@ def only_report(site: Path) -> Path:
 def test_report_puts_coverage_first_and_says_simulated(site: Path) -> None:
     result = sovctl("report", "site.yaml", cwd=site)
     assert result.returncode == 0, result.stderr
-    first, second, *_ = result.stdout.splitlines()
+    first, *others = result.stdout.splitlines()
     assert first == "NIST SP 800-53 Rev. 5, MODERATE baseline: 5 of 287 decided: 1 pass, 0 fail, 4 error; 282 not run"
-    assert second.startswith("SIMULATED")
+    assert any(line.startswith("SIMULATED") for line in others)
     assert len(list((site / ".sovctl" / "reports").iterdir())) == 2
 
 
