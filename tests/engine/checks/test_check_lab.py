@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Any
 
 import pytest
-from lab_site import LabSite, SharedLab, ended, wait_for
+from lab_site import LabSite, SharedLab
 
 from sovctl.engine.checks.model.check import Check, Level
 from sovctl.engine.checks.registry import CHECKS
@@ -158,8 +157,6 @@ NOT_REQUESTED = {
     "nvlink.imex-ready",  # of GB200 and GB300
 }
 
-LIMIT_S = 60.0
-
 
 def _runs_without_level(check: Check[Any]) -> bool:
     return not check.is_active and check.level is not Level.BURN_IN
@@ -179,21 +176,6 @@ def test_an_active_test_needs_consent_on_a_node_that_serves(site: LabSite) -> No
         clear_fault(site.lab, node_named("n1"), None)
     assert found["n1 diagnostic.dcgm-r2"]["verdict"] == "PASS"
     assert found["n1 bandwidth.host-to-device"]["verdict"] == "FAIL"
-
-
-def test_ctrl_c_ends_an_active_test_on_the_node(site: LabSite) -> None:
-    tool = "pgrep -f 'dcgmi diag' || true"
-    set_fault(site.lab, node_named("n2"), fault_named("diagnostic-hangs"))
-    try:
-        command = ("verify", str(site.file), "--node", "n2", "--level", "full", *patterns("diagnostic.dcgm-r2"))
-        running = site.start(*command)
-        wait_for("the diagnostic to start", lambda: bool(site.on("n2", tool)), limit_s=LIMIT_S)
-        running.send_signal(signal.SIGINT)
-        code, said = ended(running)
-        assert code == ExitCode.INTERRUPTED, said
-        wait_for("the diagnostic to end", lambda: not site.on("n2", tool), limit_s=10)
-    finally:
-        clear_fault(site.lab, node_named("n2"), None)
 
 
 def test_every_check_passes_on_a_whole_site(site: LabSite) -> None:
