@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from ..facts.node import NodeFacts
@@ -17,9 +18,10 @@ from ..resources.resource import Change
 from ..site import baseline_records
 from ..site.site import Site
 from .progress import Progress, Report
-from .remote import run_on
+from .remote import Answer, run_on
 
 _LIMIT_S = 60.0
+_LANES = 16  # as many nodes at once as other commands of an apply
 
 
 def store_differences(
@@ -45,14 +47,18 @@ def record_baselines(site: Site, context: Context, nodes: Collection[str], *, re
     Args:
         nodes: that were observed.
     """
-    recorded = {}
-    for name in nodes:
-        known = context.baselines.get(name)
-        if name in context.removed_names or (known is not None and known.differing is None):
-            continue
+    current = {name for name, known in context.baselines.items() if known.differing is None}
+    pending = [name for name in nodes if name not in context.removed_names and name not in current]
+
+    def record(name: str) -> Answer:
         node = context.nodes[name]
         argv, stdin = recording(context, node, queries_on(context, node))
-        answer = run_on(site.spec, site.folder, [name], argv, timeout_s=_LIMIT_S, stdin=stdin)[name]
+        return run_on(site.spec, site.folder, [name], argv, timeout_s=_LIMIT_S, stdin=stdin)[name]
+
+    with ThreadPoolExecutor(_LANES) as lanes:
+        answers = list(lanes.map(record, pending))
+    recorded = {}
+    for name, answer in zip(pending, answers, strict=True):
         try:
             recorded[name] = Baseline(str(json.loads(answer.output)["sha256"]))
         except (ValueError, KeyError, TypeError):
