@@ -8,7 +8,7 @@ VERSIONS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 PYTHON ?= $(shell /usr/bin/python3 -c '$(VERSIONS)' 2>/dev/null && echo /usr/bin/)python3
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Debian packages that only tests need: real servers and tokens, not doubles of them.
-TEST_PACKAGES := chromium chromium-driver postgresql softhsm2
+TEST_PACKAGES := chromium chromium-driver openssh-server postgresql softhsm2 sudo
 PYTHONS := 3.12 3.13
 # Benches that change nodes of a lab on this machine. They need root, and take minutes to hours.
 LAB_BENCHES := bench-drift bench-failures bench-interrupt bench-knobs bench-rolling
@@ -117,6 +117,8 @@ bench: $(BENCHES)
 # One after the other, also with -j, because each changes a lab.
 bench-lab: $(VENV)/.ready
 	@for name in $(LAB_BENCHES); do $(MAKE) --no-print-directory $$name || exit 1; done
+
+bench-facts_gather: $(TEST_PACKAGES_READY)
 
 $(BENCHES) $(LAB_BENCHES): bench-%: $(VENV)/.ready
 	$(BIN)/python -m bench.$* --check

@@ -5,7 +5,7 @@
     python -m bench.facts_gather --nodes 10 --rounds 1
 
 The nodes are real ssh servers on loopback addresses of this machine, so that the work on the nodes is also done by its
-processors. Requires root and OpenSSH. The contenders take turns; the best round of each counts.
+processors. Requires root, sshd and sudo. The contenders take turns; the best round of each counts.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="rounds; the best one counts")
     options = parser.parse_args()
     if not can_serve():
-        raise SystemExit("requires root and sshd (package openssh-server)")
+        raise SystemExit("requires root, sshd and sudo: make test-packages")
     best: dict[str, Result] = {}
     addresses = [f"127.50.0.{number}" for number in range(1, options.nodes + 1)]
     with tempfile.TemporaryDirectory() as name, ssh_servers(Path(name), addresses) as servers:

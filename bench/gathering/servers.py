@@ -63,21 +63,23 @@ class Servers:
 
 def can_serve() -> bool:
     """Return whether this process can start ssh servers."""
-    return os.geteuid() == 0 and shutil.which("sshd") is not None
+    return os.geteuid() == 0 and shutil.which("sshd") is not None and shutil.which("sudo") is not None
 
 
 @contextlib.contextmanager
-def ssh_servers(folder: Path, addresses: Sequence[str]) -> Iterator[Servers]:
+def ssh_servers(folder: Path, addresses: Sequence[str], *, session_path: str = "") -> Iterator[Servers]:
     """Start a server at each address; they end with the block.
 
     Args:
         folder: empty; for keys and configuration.
         addresses: in 127.0.0.0/8.
+        session_path: PATH of the sessions; sshd's default if empty.
     """
     for name in ("host_key", "key"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
     shutil.copy(folder / "key.pub", folder / "authorized_keys")
-    (folder / "sshd_config").write_text(_CONFIG.format(folder=folder))
+    path = f"SetEnv PATH={session_path}\n" if session_path else ""
+    (folder / "sshd_config").write_text(_CONFIG.format(folder=folder) + path)
     Path("/run/sshd").mkdir(exist_ok=True)  # privilege separation, sshd(8)
     host_key = " ".join((folder / "host_key.pub").read_text().split()[:2])
     port, processes = _start(folder, addresses)

@@ -25,7 +25,7 @@ REMEDIES = {
     "authentication": "check that the nodes accept access.key_file for access.user",
     "host-key": "the host key differs from access.known_hosts_file; find the reason before you change that file",
     "unreachable": "check that the node is up and the address is right; try ssh with the same key and address",
-    "sudo": "access.user needs password-less sudo on the node",
+    "sudo": "install sudo on the node, and permit it to access.user without a password",
     "probe": "the probe did not print JSON; check python3 on the node",
 }
 

@@ -20,7 +20,7 @@ from typing import Any  # noqa: E402
 import gevent  # noqa: E402
 from paramiko import SSHException  # noqa: E402
 from pyinfra.api import Config, FactBase, Inventory, State  # noqa: E402
-from pyinfra.api.exceptions import ConnectError, FactError, PyinfraError  # noqa: E402
+from pyinfra.api.exceptions import ConnectError, PyinfraError  # noqa: E402
 
 from ..spec.program_path import PROGRAM_PATH  # noqa: E402
 
@@ -79,15 +79,25 @@ def _probe(host: Any, request: dict[str, Any]) -> dict[str, Any]:
         capture = host.get_fact(
             NodeProbe, _stdin=json.dumps(request), _sudo=True, _timeout=_LIMIT * request["timeout_s"]
         )
-    except FactError as error:
-        if "sudo" in str(error):
-            return {"error": "sudo", "message": "sudo asks for a password"}
-        return {"error": "probe", "message": "the probe failed"}
+    except PyinfraError:  # FactError, and for the last host that fails: no hosts remaining
+        return _failed_probe(host)
     except (ValueError, IndexError, OSError, EOFError):
         return {"error": "probe", "message": "the probe returned no capture"}
     if not isinstance(capture, dict) or "commands" not in capture:
         return {"error": "probe", "message": "the probe returned no capture"}
     return {"capture": capture}
+
+
+def _failed_probe(host: Any) -> dict[str, str]:
+    """Ask the node whether sudo is the cause, because pyinfra's error does not contain what the node printed."""
+    for command, message in (
+        ("command -v sudo", "sudo is not installed"),
+        ("sudo -n true", "sudo asks for a password"),
+    ):
+        works, _ = host.run_shell_command(command)
+        if not works:
+            return {"error": "sudo", "message": message}
+    return {"error": "probe", "message": "the probe failed"}
 
 
 def main() -> None:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from example_sites import example
 
-from bench.gathering.servers import can_serve, ssh_servers
+from bench.gathering.servers import Servers, can_serve, ssh_servers
 from sovctl.engine.gather import captures, gather
 from sovctl.engine.site.site import Site
+from sovctl.engine.spec import SiteSpec
 from sovctl.support.errors import ExitCode, InputError, NodeUnreachable
 
 # What ssh libraries say, and what we make of it.
@@ -99,7 +100,24 @@ def test_a_missing_capture_is_refused(tmp_path: Path) -> None:
         captures.load(tmp_path, ["n1"])
 
 
-@pytest.mark.skipif(not can_serve(), reason="needs root and sshd")
+def _spec_at(site: Site, servers: Servers) -> SiteSpec:
+    files = {"key_file": str(servers.key_file), "known_hosts_file": str(servers.known_hosts_file)}
+    access = site.spec.access.model_copy(update={**files, "port": servers.port, "user": "root"})
+    return site.spec.model_copy(update={"access": access})
+
+
+@pytest.mark.skipif(not can_serve(), reason="needs root, sshd and sudo")
+def test_nodes_without_sudo_fail_with_that_cause(quiet: Site, tmp_path: Path) -> None:
+    (tmp_path / "ssh").mkdir()
+    (tmp_path / "empty").mkdir()
+    addresses = ["127.0.0.2", "127.0.0.3"]
+    with ssh_servers(tmp_path / "ssh", addresses, session_path=str(tmp_path / "empty")) as servers:
+        spec = _spec_at(quiet, servers)
+        found = gather.gather(spec, quiet.folder, dict.fromkeys(("n1", "n2"), gather.Request({}, (), (), 60)))
+    assert found.failures == dict.fromkeys(("n1", "n2"), ("sudo", "sudo is not installed"))
+
+
+@pytest.mark.skipif(not can_serve(), reason="needs root, sshd and sudo")
 def test_a_request_of_more_than_a_mebibyte_reaches_a_node(quiet: Site, tmp_path: Path) -> None:
     # An argument has at most 128 KiB (execve(2)). The request is larger, and so is one of its answers.
     (tmp_path / "ssh").mkdir()
@@ -111,9 +129,7 @@ def test_a_request_of_more_than_a_mebibyte_reaches_a_node(quiet: Site, tmp_path:
     )
     assert len(json.dumps(vars(request))) > 1 << 20
     with ssh_servers(tmp_path / "ssh", ["127.0.0.2", "127.0.0.3"]) as servers:
-        files = {"key_file": str(servers.key_file), "known_hosts_file": str(servers.known_hosts_file)}
-        access = quiet.spec.access.model_copy(update={**files, "port": servers.port, "user": "root"})
-        spec = quiet.spec.model_copy(update={"access": access})
+        spec = _spec_at(quiet, servers)
         wanted = {"n1": gather.Request({"name": ["echo", "small"]}, (), (), 60), "n2": request}
         found = gather.gather(spec, quiet.folder, wanted).require_all(spec)
     assert found["n1"]["commands"]["name"]["stdout"] == "small\n"
