@@ -72,6 +72,18 @@ def test_a_server_with_other_flags_than_its_restored_file_is_named_and_restarted
     assert site.changes() == {}
 
 
+def test_an_unknown_file_of_etc_is_reported_until_it_is_gone(site: LabSite) -> None:
+    """No resource and no survey names this place; the baseline that apply recorded does."""
+    site.on("n1", "sudo install -D -m 644 /dev/null /etc/opt/unknown/settings")
+    assert any(each.startswith("n1/") and each.endswith("//etc/opt/unknown/settings") for each in _unmanaged(site))
+    site.on("n1", "sudo rm -r /etc/opt/unknown")
+    assert not any("unknown" in each for each in _unmanaged(site))
+
+
+def _unmanaged(site: LabSite) -> set[str]:
+    return {each["id"] for each in site.run_json("plan", str(site.file))["unmanaged"]}
+
+
 def _arguments(site: LabSite, pid: str) -> list[str]:
     return site.on("n1", f"sudo cat /proc/{pid}/cmdline").split("\0")
 
