@@ -32,6 +32,7 @@ COMMANDS = (
     "golden",
     "node",
     "size",
+    "inventory",
     "catalog",
     "audit",
     "gateway",

@@ -33,6 +33,11 @@ IN_THE_LAB = {
         "sovctl golden show site.yaml",
         "sovctl verify site.yaml --level burn-in --check pool.golden-tokens",
     ),
+    "inventory": (
+        "sovctl inventory collect site.yaml",
+        "sovctl inventory export site.yaml --sign site.key -o inventory.json --pseudonyms",
+        "sovctl inventory verify inventory.json --key site.vkey",
+    ),
     "lab": (
         "sovctl lab check",
         "sovctl lab up --directory lab-site",

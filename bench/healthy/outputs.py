@@ -24,7 +24,7 @@ from sovctl.engine.checks.probes.commands import (
     PCI_DEVICES,
     PCI_LINKS,
 )
-from sovctl.engine.checks.probes.inventory import PARTS
+from sovctl.engine.facts.inventory import PARTS
 from sovctl.engine.lab.standins import dcgm, driver, present, smi_report, smi_text
 
 from .board import DRIVER, HealthyBoard

@@ -17,6 +17,20 @@ from sovctl.support.canonical_json import digest
 from .hardware.gpu import GpuReport
 from .unreadable import MALFORMED, Unreadable
 
+_LINE = r"printf '%s\t%s\t%s\t%s\t%s\n'"
+PARTS = f"""cd /sys/class || exit 1
+value() {{ [ -r "$1" ] && cat "$1"; }}
+d=dmi/id; {_LINE} system '' "$(value $d/sys_vendor) $(value $d/product_name)" "$(value $d/product_serial)" \
+"$(value $d/bios_version)"
+for d in infiniband/*; do [ -r "$d/node_guid" ] || continue
+slot=$(basename "$(readlink -f "$d/device")"); [ "$slot" = device ] && slot=$(basename "$d")
+{_LINE} nic "$slot" "$(value $d/hca_type) $(value $d/board_id)" "$(value $d/node_guid)" "$(value $d/fw_ver)"; done
+for d in nvme/*; do [ -r "$d/serial" ] || continue
+{_LINE} nvme "$(value $d/address || basename "$d")" "$(value $d/model)" "$(value $d/serial)" "$(value $d/firmware_rev)"
+done; true"""
+"""Shell script that prints the parts as `parse_parts` reads them. Sources: /sys/class/dmi/id (kernel,
+Documentation/ABI/testing/sysfs-class-dmi), /sys/class/infiniband (fw_ver, board_id, node_guid), /sys/class/nvme (model,
+serial, firmware_rev); read 2026-11-28."""
 UNSET = ("", "None", "Not Specified", "To Be Filled By O.E.M.", "Default string")
 """Texts of vendors for a value that they did not set (dmidecode's FAQ and captures)."""
 

@@ -15,6 +15,7 @@
   documents/  records for authorities and auditors, and bills of materials
   foreign/    imported results of other tools
   golden/     recorded tokens of pools
+  inventory.json   status of the nodes of `sovctl inventory collect`
   nodes.json, members.json   life cycle and registry of nodes
   baselines.json   digests of the baselines of nodes
   lock        held while a command changes the site
@@ -84,6 +85,11 @@ class SiteState:
                 hint="use a writable folder: --state DIR",
             ) from None
         return self
+
+    @property
+    def inventory_file(self) -> Path:
+        """Path of the status of the nodes that `sovctl inventory collect` stored."""
+        return self.root / "inventory.json"
 
     @property
     def plan_file(self) -> Path:
