@@ -100,23 +100,25 @@ def file_entry(path):
         return None
 
 
-def names_below(folder, is_other):
+def names_below(folder):
     for path, folders, names in os.walk(ROOT + folder):
         below = path[len(ROOT) :]
-        folders[:] = sorted(name for name in folders if not is_other(f"{below}/{name}"))
-        yield from (f"{below}/{name}" for name in sorted([*folders, *names]) if not is_other(f"{below}/{name}"))
+        folders[:] = sorted(name for name in folders if not OTHER.fullmatch(f"{below}/{name}"))
+        yield from (f"{below}/{name}" for name in sorted([*folders, *names]) if not OTHER.fullmatch(f"{below}/{name}"))
 
 
-def files(known, units):
+def planned(request):
+    """Return the test whether a plan compares a file by other means."""
+    known = set(request["known"])
     of_units = re.compile(
-        r"/etc/systemd/system/(.*/)?(" + ("|".join(map(re.escape, units)) or "(?!)") + r")(\.d(/.*)?)?"
+        r"/etc/systemd/system/(.*/)?(" + ("|".join(map(re.escape, request["units"])) or "(?!)") + r")(\.d(/.*)?)?"
     )
+    return lambda path: path in known or of_units.fullmatch(path)
 
-    def is_other(path):
-        return path in known or OTHER.fullmatch(path) or of_units.fullmatch(path)
 
-    names = [*(each for each in (*FOLDERS, *OF_ROOT) if each not in known), *names_below("/etc", is_other)]
-    return {name: entry for name in names if (entry := file_entry(name)) is not None}
+def files(is_planned):
+    names = [*FOLDERS, *OF_ROOT, *names_below("/etc")]  # files of a planned folder can be unknown
+    return {name: entry for name in names if not is_planned(name) and (entry := file_entry(name)) is not None}
 
 
 def accounts():
@@ -196,7 +198,7 @@ def mounts():
 
 
 def entries(request):
-    found = {"changed file": files(set(request["known"]), request["units"])}
+    found = {"changed file": files(planned(request))}
     if not ROOT:
         found |= {
             "account": accounts(),
@@ -209,6 +211,8 @@ def entries(request):
         }
     return found
 
+
+SCOPE = ("known", "units", "settings")  # what a plan compares by other means
 
 # Values that a reader may see; of the others only the name of the property is printed.
 SHOWN = ("mode", "owner", "shell", "home", "number", "groups", "device", "source", "options", "file system", "value")
@@ -255,7 +259,14 @@ def compare(request):
     text = stored()
     if text is None or digest(text) != request["sha256"]:
         return [["changed file", FILE, "absent" if text is None else "changed since the last apply"]]
-    return list(differences(json.loads(text), entries(request)))
+    before = json.loads(text)
+    # Another version of site.yaml or of sovctl plans other files; what one of both plans is not compared.
+    scope = before.pop("scope", {})
+    both = {key: [*request[key], *scope.get(key, ())] for key in SCOPE}
+    if "changed file" in before:
+        is_planned = planned(both)
+        before["changed file"] = {name: old for name, old in before["changed file"].items() if not is_planned(name)}
+    return list(differences(before, entries(both)))
 
 
 def record(request):
@@ -268,7 +279,7 @@ def record(request):
                 now.get(kind, {}).pop(name, None)
             else:
                 now.setdefault(kind, {})[name] = old
-    data = json.dumps(now, sort_keys=True).encode()
+    data = json.dumps({**now, "scope": {key: request[key] for key in SCOPE}}, sort_keys=True).encode()
     os.makedirs(os.path.dirname(ROOT + FILE), mode=0o755, exist_ok=True)
     temporary = f"{ROOT}{FILE}.{os.getpid()}"
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:

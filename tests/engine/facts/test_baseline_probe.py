@@ -37,7 +37,9 @@ def root(tmp_path: Path) -> Path:
 
 
 def run(root: Path, **request: Any) -> Any:
-    asked = json.dumps({"known": [MANAGED], "units": ["chrony.service"], "settings": [], **request})
+    asked = json.dumps(
+        {"known": [MANAGED, "/etc/systemd/system"], "units": ["chrony.service"], "settings": [], **request}
+    )
     words = [sys.executable, "-I", str(PROGRAM), asked, str(root)]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     return json.loads(done.stdout)
@@ -72,6 +74,7 @@ def test_before_the_first_record_there_is_no_row(root: Path) -> None:
         ("chmod 777 tmp", "/tmp", "changed since the last apply: mode 0777, was 1777"),
         ("echo proxy >> root/.bashrc", "/root/.bashrc", "content"),
         ("echo x > etc/systemd/system/cron.service", "/etc/systemd/system/cron.service", "new"),
+        ("ln -s /dev/null etc/systemd/system/a.timer", "/etc/systemd/system/a.timer", "new"),
     ],
 )
 def test_a_change_has_a_row_with_what_changed(root: Path, command: str, path: str, detail: str) -> None:
@@ -128,3 +131,12 @@ def test_the_file_is_readable_by_root_only_and_has_no_content_of_files(root: Pat
     record(root)
     assert (root / FILE).stat().st_mode & 0o777 == 0o600
     assert "hunter2" not in (root / FILE).read_text()
+
+
+@pytest.mark.parametrize("planned", ["at the record", "at the comparison"])
+def test_a_file_that_was_planned_at_one_of_both_times_has_no_row(root: Path, planned: str) -> None:
+    more = {"known": ["/etc/nsswitch.conf"]}
+    sha256 = run(root, action="record", keep=[], **(more if planned == "at the record" else {}))["sha256"]
+    put(root, "etc/nsswitch.conf", "hosts: files\n")
+    rows = run(root, action="compare", sha256=sha256, **(more if planned == "at the comparison" else {}))
+    assert not [row for row in rows if row[1] == "/etc/nsswitch.conf"]
