@@ -39,7 +39,7 @@ _CHANGES = (
     ("n1", "package held by hand", "apt-mark hold bash >/dev/null", "*bash*", "apt-mark unhold bash >/dev/null"),
     ("s1", "additional address", "ip address add 192.0.2.77/32 dev lo", "*192.0.2.77*",
      "ip address del 192.0.2.77/32 dev lo"),
-    ("n2", "proxy of all services", "systemctl set-environment https_proxy=http://192.0.2.9:3128", "*environment*",
+    ("n2", "proxy of all services", "systemctl set-environment https_proxy=http://192.0.2.9:3128", "*https_proxy",
      "systemctl unset-environment https_proxy"),
     ("n1", "proxy of root's shell", ("cp -p /root/.bashrc /var/tmp/b 2>/dev/null || touch /var/tmp/b; "
      "echo 'export https_proxy=http://192.0.2.9:3128' >> /root/.bashrc"), "*/root/.bashrc",

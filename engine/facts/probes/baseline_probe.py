@@ -57,7 +57,8 @@ SETTINGS = (
     "kernel/unprivileged_*", "kernel/perf_event_paranoid", "kernel/panic*", "vm/overcommit_*", "vm/swappiness",
     "vm/zone_reclaim_mode", "vm/dirty_*", "fs/protected_*", "fs/suid_dumpable", "fs/file-max", "fs/nr_open",
 )  # fmt: skip
-SECRET_SETTING = re.compile(r".*(key|secret)")
+# Secrets, and what the kernel sets together with net.ipv4.ip_forward.
+OTHER_SETTING = re.compile(r".*(key|secret)|net\.ipv4\.conf\.(all|default)\.forwarding")
 # Mounts of the kernel, of containers and of running units.
 NOT_MOUNTED_BY_HAND = re.compile(r"/(proc|sys|dev|run|snap|var/lib/(docker|containerd|containers|kubelet))(/.*)?")
 
@@ -173,7 +174,7 @@ def kernel_settings(managed):
         name = path[len("/proc/sys/") :].replace("/", ".")
         try:
             with open(path, encoding="utf-8", errors="replace") as file:
-                if name not in managed and not SECRET_SETTING.fullmatch(name):
+                if name not in managed and not OTHER_SETTING.fullmatch(name):
                     found[name] = {"value": " ".join(file.read().split())}
         except OSError:
             continue  # it can only be written
