@@ -33,6 +33,7 @@ COMMANDS = (
     "node",
     "size",
     "inventory",
+    "lock",
     "catalog",
     "audit",
     "gateway",

@@ -50,6 +50,13 @@ OTHER_EXITS = {
         "report",
         "sovctl audit verify REPORT --signer-key officer.vkey --signer-key auditor.vkey --signers 2",
     ): ExitCode.BAD_INPUT,
+    (
+        "lock",
+        "sovctl lock site.yaml -o locks --inventory inventory.json --inventory-key site.vkey",
+    ): ExitCode.BAD_INPUT,  # no inventory; run in tests/engine/lock
+    ("lock", "sovctl lock site.yaml -o locks --system debian-12 --omit models"): ExitCode.FAILURE,  # unknown kernels
+    ("lock", "sovctl lock diff locks-october locks"): ExitCode.BAD_INPUT,  # no lock
+    ("lock", "sovctl lock check locks"): ExitCode.BAD_INPUT,
     ("waiver", "sovctl waiver show W-1 site.yaml"): ExitCode.BAD_INPUT,  # the site has no waiver
     ("node", "sovctl plan"): ExitCode.BAD_INPUT,  # as in README
     ("node", "sovctl node certificate dgx-1"): ExitCode.BAD_INPUT,  # no node is certified

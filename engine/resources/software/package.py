@@ -57,18 +57,28 @@ def managed(context: Context, node: Node, facts: NodeFacts) -> tuple[Package, ..
     return packages
 
 
-def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
-    if facts is None:
-        return
+def needed(context: Context, node: Node, facts: NodeFacts) -> list[Desired]:
+    """Return the packages that sovctl installs on a node, without their dependencies; none on an unsupported system.
+
+    `variables["spec"]` is the argument of the package manager.
+    """
     row, _ = packages_on(context, node, facts)
     if row is None:
-        return
+        return []
     found = [_desired(context, package) for package in managed(context, node, facts)]
     for engine in _engines(context, node):
         found += [_of_mirror(name, f"{engine} loads it") for name in row.engine_packages.get(engine, ())]
     found += [_of_mirror(name, why) for name, why in _host_packages(context).items()]
     if not facts.is_container:
         found += [_of_mirror(name, why) for name, why in _kernel_packages(context, row.package_manager).items()]
+    return found
+
+
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
+    row = None if facts is None else supported(facts.system)
+    if facts is None or row is None:
+        return
+    found = needed(context, node, facts)
     yield from found
     if row.package_manager == "apt" and any(difference(node.name, each, _observe(facts, each)) for each in found):
         mirror = next(iter(repository.RESOURCE_TYPE.expect(context, node, facts)))

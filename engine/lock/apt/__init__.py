@@ -1,0 +1,1 @@
+"""Locks of Debian and Ubuntu packages, made by apt with private folders."""
