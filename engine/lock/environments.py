@@ -37,7 +37,7 @@ def environment_parts(
             document = compile_lock(uv, lock, platform, sources, where=identity)
             if check and compile_lock(uv, lock, platform, sources, where=identity, offline=True) != document:
                 raise LockRefused(["a second resolution without network differs"], where=identity, hint="run it again")
-            packages = locked_wheels(document, lock, platform, where=identity)
+            packages = locked_wheels(document, lock, platform, sources, where=identity)
             roots = tuple(f"{each.name}=={each.version}" for each in packages)
             yield Part(
                 id=identity,

@@ -83,6 +83,11 @@ class WheelSources:
     index: str | None = None
     links: tuple[str, ...] = ()
 
+    def size_of(self, file: str) -> int | None:
+        """Return the size of a file in one of the folders, bytes; None if it is in none of them."""
+        paths = (Path(each) / file for each in self.links if "://" not in each)
+        return next((path.stat().st_size for path in paths if path.is_file()), None)
+
     def options(self) -> list[str]:
         """Return the options of uv. Only the first index that has a package is used for it."""
         words = ["--index-strategy", "first-index"]
@@ -136,9 +141,9 @@ def compile_lock(
 
 
 def locked_wheels(
-    document: Mapping[str, Any], lock: Path, platform: Platform, *, where: str
+    document: Mapping[str, Any], lock: Path, platform: Platform, sources: WheelSources, *, where: str
 ) -> tuple[LockedPackage, ...]:
-    """Return one wheel for each package, sorted by name.
+    """Return one wheel for each package, sorted by name. The size of a wheel in a folder is that of its file.
 
     Raises:
         LockRefused: a package has no wheel for the platform, no size, or a digest outside the catalogue's lock.
@@ -155,14 +160,16 @@ def locked_wheels(
             reasons.append(f"{name} {version} has no wheel for {platform.name}, Python {platform.python}{has_source}")
             continue
         file, sha256 = _file_name(best), best["hashes"].get("sha256", "")
-        if "size" not in best or sha256 not in permitted.get((name, version), frozenset()):
+        size = best.get("size") or sources.size_of(file)
+        if size is None or sha256 not in permitted.get((name, version), frozenset()):
             reasons.append(f"{file}: no size, or another SHA-256 than in {lock.name}")
             continue
         licence, redistributable = licence_of_wheel(licences.get(f"{name}=={version}"))
-        url = best.get("url", "")
+        url = str(best.get("url", ""))
+        url = "" if url.startswith("file:") else url
         found.append(
             LockedPackage(
-                name, version, "", f"wheels/{file}", int(best["size"]), sha256,
+                name, version, "", f"wheels/{file}", int(size), sha256,
                 urlsplit(url).hostname or "folder of wheels", url, licence, redistributable,
             )
         )  # fmt: skip
