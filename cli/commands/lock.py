@@ -49,11 +49,11 @@ def lock(
         ),
     ] = None,
     arch: Annotated[str, typer.Option(help="Without inventory: x86_64 or aarch64.")] = "x86_64",
-    apt_sources: Annotated[
+    sources: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SYSTEM=FILE",
-            help="Package sources (.sources or .list). Default: those of this machine. Repeatable.",
+            help="Package sources (.sources, .list or .repo). Default: apt's of this machine. Repeatable.",
         ),
     ] = None,
     own_files: Annotated[
@@ -90,7 +90,7 @@ def lock(
     chosen = options.Options(
         system=system,
         machine=arch,
-        apt_sources=options.sources_of(apt_sources or []),
+        sources=options.sources_of(sources or []),
         own_files=own_files,
         models=models,
         accepted=options.accepted_of(accepted_licences),

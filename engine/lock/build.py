@@ -17,6 +17,8 @@ from . import own_files, programs
 from .apt import closure
 from .apt.part import contains, make_part
 from .apt.sources import own_sources, read_sources
+from .dnf import part as dnf_part
+from .dnf.sources import read_repositories
 from .environments import environment_parts
 from .folder import Lock
 from .inventory import SiteInventory
@@ -102,10 +104,12 @@ def _package_part(
     members: Sequence[NodeTarget], own: tuple[own_files.OwnFile, ...], options: Options, kept: Part | None
 ) -> Part:
     system = members[0].system
-    if system.package_manager != "apt":
-        hint = "lock the other kinds with --omit packages"
-        raise LockRefused([f"packages of {system.title} cannot be locked yet"], where=members[0].part_id, hint=hint)
-    file = options.apt_sources.get(system.id)
+    file = options.sources.get(system.id)
+    if system.package_manager == "dnf":
+        if file is None:
+            hint = f"pass --sources {system.id}=FILE.repo"
+            raise InputError(f"no package sources for {system.title}", where="--sources", hint=hint)
+        return dnf_part.make_part(members, read_repositories(file), check=options.check)
     part = make_part(
         members,
         read_sources(file) if file else own_sources(system),

@@ -92,11 +92,11 @@ def licence_of_archive(origin: str, component: str, *, is_own: bool) -> tuple[st
     return f"vendor ({' '.join(filter(None, (origin, component))) or 'unknown origin'})", "no"
 
 
-def licence_of_wheel(stated: str | None) -> tuple[str, Redistributable]:
-    """Return the licence of a wheel and whether it may be handed to third parties.
+def stated_licence(stated: str | None) -> tuple[str, Redistributable]:
+    """Return the licence of a wheel or an rpm package, and whether it may be handed to third parties.
 
     Args:
-        stated: metadata of the wheel; None if unknown.
+        stated: in the metadata; None if unknown.
     """
     licence = (stated or "unknown").removeprefix("spdx:")
     is_open = bool(_OPEN.search(licence)) and not _CLOSED.search(licence)
@@ -104,11 +104,14 @@ def licence_of_wheel(stated: str | None) -> tuple[str, Redistributable]:
 
 
 def not_accepted(packages: Iterable[LockedPackage], accepted: Iterable[Acceptance]) -> list[str]:
-    """Return a line for each package whose licence needs acceptance and that no person accepted, sorted."""
+    """Return a line for each package whose licence needs acceptance and that no person accepted, sorted.
+
+    The subscription of a site covers packages with `own-subscription`.
+    """
     names = {each.name for each in accepted}
     found = {
         f"licence of {each.name} not accepted: {each.licence}"
         for each in packages
-        if each.redistributable != "yes" and each.name not in names
+        if each.redistributable not in ("yes", "own-subscription") and each.name not in names
     }
     return sorted(found)

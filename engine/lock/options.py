@@ -24,7 +24,7 @@ class Options:
     Args:
         system: id of the operating system of all nodes, without an inventory.
         machine: architecture of all nodes, without an inventory.
-        apt_sources: file of package sources by id of the operating system; absent: the builder's own.
+        sources: file of package sources by id of the operating system; absent: apt's of the builder.
         own_files: folder of files that may not be redistributed.
         models: folder of model folders.
         omit: of `KINDS`; recorded in the lock.
@@ -34,7 +34,7 @@ class Options:
 
     system: str | None = None
     machine: str = "x86_64"
-    apt_sources: Mapping[str, Path] = field(default_factory=dict)
+    sources: Mapping[str, Path] = field(default_factory=dict)
     own_files: Path | None = None
     models: Path | None = None
     accepted: tuple[Acceptance, ...] = ()
@@ -74,7 +74,7 @@ def sources_of(values: Sequence[str]) -> dict[str, Path]:
         system, separator, file = value.partition("=")
         if not separator or system not in known:
             hint = f"SYSTEM is one of {', '.join(known)}"
-            raise InputError(f"expected SYSTEM=FILE, got {value!r}", where="--apt-sources", hint=hint)
+            raise InputError(f"expected SYSTEM=FILE, got {value!r}", where="--sources", hint=hint)
         found[system] = Path(file)
     return found
 

@@ -38,7 +38,13 @@ def environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 
 def run(
-    argv: Sequence[str], *, extra: Mapping[str, str], hint: str, without_network: bool = False, cwd: str | None = None
+    argv: Sequence[str],
+    *,
+    extra: Mapping[str, str],
+    hint: str,
+    without_network: bool = False,
+    cwd: str | None = None,
+    stdin: str = "",
 ) -> Result:
     """Run a program to its end.
 
@@ -54,7 +60,7 @@ def run(
     words = [*NO_ROUTES, *argv] if without_network else list(argv)
     try:
         done = subprocess.run(
-            words, env=environment(extra), cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True,
+            words, env=environment(extra), cwd=cwd, input=stdin.encode(), capture_output=True,
             timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
     except FileNotFoundError:

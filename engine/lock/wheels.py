@@ -25,7 +25,7 @@ from sovctl.support.errors import MissingTool
 
 from ..catalog.figure import read_catalog
 from . import programs
-from .licences import licence_of_wheel
+from .licences import stated_licence
 from .part import LockedPackage
 from .refused import LockRefused
 
@@ -164,7 +164,7 @@ def locked_wheels(
         if size is None or sha256 not in permitted.get((name, version), frozenset()):
             reasons.append(f"{file}: no size, or another SHA-256 than in {lock.name}")
             continue
-        licence, redistributable = licence_of_wheel(licences.get(f"{name}=={version}"))
+        licence, redistributable = stated_licence(licences.get(f"{name}=={version}"))
         url = str(best.get("url", ""))
         url = "" if url.startswith("file:") else url
         found.append(

@@ -50,7 +50,7 @@ def own_sources(system: SupportedSystem, root: Path = Path("/")) -> AptSources:
         InputError: the builder runs another release than the nodes; see also `read_sources`.
     """
     release = parse_os_release((root / "etc/os-release").read_text()) if (root / "etc/os-release").is_file() else {}
-    hint = f"pass --apt-sources {system.id}=FILE with the sources of {system.title}"
+    hint = f"pass --sources {system.id}=FILE with the sources of {system.title}"
     is_same = release.get("ID") == system.match.id and release.get("VERSION_ID") == system.match.version
     if not is_same or system.match.dgx is not None:
         raise InputError(f"this machine does not run {system.title}, so its package sources cannot be used", hint=hint)

@@ -215,7 +215,7 @@ def test_uses_own_sources_only_for_the_release_of_the_builder(tmp_path: Path) ->
     (tmp_path / "etc/os-release").write_text("ID=debian\nVERSION_ID=13\n")
     with pytest.raises(InputError, match="does not run Debian 12") as error:
         own_sources(DEBIAN, tmp_path)
-    assert "--apt-sources debian-12=FILE" in error.value.hint
+    assert "--sources debian-12=FILE" in error.value.hint
 
 
 def test_resolves_real_debian_packages_as_nobody(tmp_path: Path) -> None:

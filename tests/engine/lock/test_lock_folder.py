@@ -74,7 +74,7 @@ def options(archive: Archive, tmp_path: Path) -> Options:
     names = [*VENDOR, *FREE, "bios/board.rom"]
     return Options(
         system="debian-12",
-        apt_sources={"debian-12": sources},
+        sources={"debian-12": sources},
         own_files=own,
         models=tmp_path / "models",
         accepted=tuple(LICENCE.model_copy(update={"name": name}) for name in names),

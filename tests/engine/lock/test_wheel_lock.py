@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sovctl.engine.lock.licences import licence_of_wheel
+from sovctl.engine.lock.licences import stated_licence
 from sovctl.engine.lock.refused import LockRefused
 from sovctl.engine.lock.wheels import Platform, Uv, WheelSources, compile_lock, driver_floor, locked_wheels
 from sovctl.support.package_files import package_folder
@@ -130,4 +130,4 @@ def test_knows_the_driver_of_the_cuda_libraries() -> None:
     ],
 )
 def test_unknown_and_closed_licences_need_a_person(stated: str | None, expected: str) -> None:
-    assert licence_of_wheel(stated)[1] == expected
+    assert stated_licence(stated)[1] == expected

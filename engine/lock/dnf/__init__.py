@@ -1,0 +1,1 @@
+"""Locks of RHEL packages, made by dnf with private folders."""
