@@ -69,6 +69,10 @@ def lock(
         list[str] | None, typer.Option(help="Leave out `packages`, `wheels` or `models`; recorded. Repeatable.")
     ] = None,
     update: Annotated[str | None, typer.Option(help="Move only this package of the lock in the folder.")] = None,
+    may_remove: Annotated[
+        list[str] | None,
+        typer.Option(help="Package of the nodes that may be removed, such as systemd-timesyncd by chrony. Repeatable."),
+    ] = None,
     closure_check: Annotated[
         bool, typer.Option("--closure-check/--no-closure-check", help="Check the closure without network; recorded.")
     ] = True,
@@ -98,6 +102,7 @@ def lock(
         omit=options.kinds_of(omit or []),
         check=closure_check,
         update=update,
+        may_remove=frozenset(may_remove or ()),
     )
     previous = read_lock(folder) if (folder / INDEX).exists() else None
     inputs = {"site": opened.loaded.spec_sha256, "inventory": status.sha256 if status else "none"}

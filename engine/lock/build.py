@@ -117,6 +117,7 @@ def _package_part(
         own_folder=options.own_files,
         kept=kept,
         update=options.update,
+        may_remove=options.may_remove,
     )
     return closure.checked(part, members[0]) if options.check else part
 

@@ -30,6 +30,7 @@ class Options:
         omit: of `KINDS`; recorded in the lock.
         check: whether to check the closure.
         update: package that alone may move.
+        may_remove: packages of the nodes that an installation may remove; a part records them.
     """
 
     system: str | None = None
@@ -42,6 +43,7 @@ class Options:
     omit: frozenset[str] = frozenset()
     check: bool = True
     update: str | None = None
+    may_remove: frozenset[str] = frozenset()
 
 
 def inventory_of(file: Path | None, key: Path | None) -> SiteInventory | None:

@@ -68,4 +68,5 @@ def _lines(lock: Lock) -> Iterator[str]:
     for part in lock.parts:
         yield f"  {part.id}: {len(part.roots)} roots, {len(part.packages)} files, {in_words(part.size)}"
         yield f"    solver: {part.solver['tool']} {part.solver['version']}"
+        yield f"    removes from the nodes: {', '.join(part.solver.get('removes', ())) or 'nothing'}"
         yield f"    closure check: {part.closure_check}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from ...catalog.operating_systems import SupportedSystem
@@ -33,6 +33,7 @@ def make_part(
     own_folder: Path | None,
     kept: Part | None,
     update: str | None,
+    may_remove: Collection[str] = (),
 ) -> Part:
     """Return the part of nodes with the same system, architecture and package status, without closure check.
 
@@ -40,6 +41,7 @@ def make_part(
         own_index: index of own packages in `own_folder`; empty without.
         kept: part of the previous lock, of which only `update` may move.
         update: name of a package.
+        may_remove: packages of the nodes that the installation may remove.
 
     Raises:
         LockRefused: the roots cannot be installed, or a package moved that was not to move.
@@ -59,13 +61,15 @@ def make_part(
             root / "apt", architecture=first.architecture, sources=texts, status=status_of(first.base), preferences=pins
         )
         apt.update()
-        found = resolve(apt, roots, folder=mirror_folder(first.system, first.architecture), where=first.part_id)
+        folder_name = mirror_folder(first.system, first.architecture)
+        found = resolve(apt, roots, folder=folder_name, may_remove=may_remove, where=first.part_id)
         solver = {
             "tool": "apt",
             "version": apt.version(),
             "settings": dict(SETTINGS),
             "sources": [f"{each.uri} {each.suite} {each.component}" for each in indexes(apt) if _is_remote(each.uri)],
             "indexes": releases(apt),
+            "removes": list(found.removed),
         }
     if kept is not None and update is not None:
         found = _with_kept(found, kept, update)
@@ -150,7 +154,7 @@ def _with_kept(found: Resolved, kept: Part, update: str) -> Resolved:
     if moved:
         hint = "run `sovctl lock` without --update, and review all differences"
         raise LockRefused([f"{name} would move with {update}" for name in sorted(moved)], where=kept.id, hint=hint)
-    return Resolved(packages, found.index)
+    return Resolved(packages, found.index, found.removed)
 
 
 def _moved(packages: Sequence[LockedPackage], kept: Part) -> set[str]:

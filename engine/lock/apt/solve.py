@@ -7,7 +7,7 @@ another size or SHA-256, is refused.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from urllib.parse import unquote
@@ -30,10 +30,12 @@ class Resolved:
     Args:
         packages: sorted.
         index: their stanzas, with `Filename` relative to the folder of the part in the mirror.
+        removed: packages of the nodes that the installation removes, sorted.
     """
 
     packages: tuple[LockedPackage, ...]
     index: str
+    removed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -46,22 +48,26 @@ class _Download:
     version: str
 
 
-def resolve(apt: PrivateApt, roots: Sequence[str], *, folder: str, where: str) -> Resolved:
+def resolve(apt: PrivateApt, roots: Sequence[str], *, folder: str, may_remove: Collection[str], where: str) -> Resolved:
     """Return the closure of roots.
 
     Args:
         folder: of the files in the mirror.
+        may_remove: packages of the nodes that the installation may remove.
         where: name of the part, for errors.
 
     Raises:
         LockRefused: a root cannot be installed, a package of the base would be removed, or an index contradicts apt.
     """
     steps = parse_simulation(apt.install(roots, where=where, print_uris=False))
-    if removed := sorted(step.name for step in steps if step.version is None):
-        hint = "choose roots that keep the packages of the nodes, or change the nodes first"
-        raise LockRefused([f"{name} would be removed from the nodes" for name in removed], where=where, hint=hint)
+    removed = tuple(sorted(step.name for step in steps if step.version is None))
+    if refused := [name for name in removed if name not in may_remove]:
+        hint = "permit each by name with --may-remove, or choose other roots"
+        raise LockRefused([f"{name} would be removed from the nodes" for name in refused], where=where, hint=hint)
     downloads = _downloads(apt.install(roots, where=where, print_uris=True), where=where)
-    if {(each.name, each.version) for each in downloads} != {(step.name, step.version) for step in steps}:
+    if {(each.name, each.version) for each in downloads} != {
+        (step.name, step.version) for step in steps if step.version is not None
+    }:
         raise LockRefused(["apt's simulation and its list of files differ"], where=where, hint="report this as a bug")
     names = {each.name for each in downloads}
     found = [stanza for index in indexes(apt) for stanza in stanzas(index, names)]
@@ -70,7 +76,7 @@ def resolve(apt: PrivateApt, roots: Sequence[str], *, folder: str, where: str) -
         key=lambda pair: (pair[0].name, pair[0].arch, pair[0].version),
     )
     index = "\n".join(_for_mirror(stanza.text, PurePosixPath(package.path).name) for package, stanza in pairs)
-    return Resolved(tuple(package for package, _ in pairs), index)
+    return Resolved(tuple(package for package, _ in pairs), index, removed)
 
 
 def _downloads(text: str, *, where: str) -> list[_Download]:

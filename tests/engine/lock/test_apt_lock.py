@@ -53,9 +53,15 @@ def target(*roots: str, role: str = "gpu", base: PackageBase | None = None) -> N
     return NodeTarget(node, role, DEBIAN, "x86_64", base, roots, "3.11", "2.36", has_gpus=False, driver_pin="")
 
 
-def part_of(archive: Archive, *members: NodeTarget, kept: Part | None = None, update: str | None = None) -> Part:
+def part_of(
+    archive: Archive,
+    *members: NodeTarget,
+    kept: Part | None = None,
+    update: str | None = None,
+    may_remove: tuple[str, ...] = (),
+) -> Part:
     sources = AptSources((("site.list", archive.sources()),))
-    return make_part(members, sources, own_index="", own_folder=None, kept=kept, update=update)
+    return make_part(members, sources, own_index="", own_folder=None, kept=kept, update=update, may_remove=may_remove)
 
 
 def versions(part: Part) -> dict[str, str]:
@@ -94,6 +100,9 @@ def test_a_package_that_a_root_would_remove_is_refused(archive: Archive) -> None
     base = PackageBase("apt", "Package: old\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1\n\n")
     with pytest.raises(LockRefused, match="old would be removed"):
         part_of(archive, target("enemy", base=base))
+    part = part_of(archive, target("enemy", base=base), may_remove=("old",))
+    assert part.solver["removes"] == ["old"]
+    assert versions(part) == {"enemy": "1.0"}
 
 
 def test_an_unknown_root_is_refused_with_the_sentence_of_apt(archive: Archive) -> None:
