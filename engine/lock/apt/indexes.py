@@ -55,7 +55,8 @@ class Stanza:
 def indexes(apt: PrivateApt) -> tuple[Index, ...]:
     """Return all Packages files, in the order of apt."""
     lines = apt.run("apt-get", "indextargets", "--format", _FORM, "Created-By: Packages").stdout.splitlines()
-    rows = [line.split("|") for line in lines]
+    # apt leaves an unknown value as its placeholder, such as the component of a flat repository.
+    rows = [["" if value.startswith("$(") else value for value in line.split("|")] for line in lines]
     return tuple(Index(uri, suite, component, origin, Path(file)) for uri, suite, component, origin, file in rows)
 
 

@@ -104,6 +104,7 @@ def test_a_lock_survives_its_folder_and_has_the_same_bytes_again(site: Site, opt
     assert (driver.file.kind, driver.url) == ("own-file", "")
     assert files["apt/debian-12-amd64/chrony_1.0_amd64.deb"].url.startswith("copy:")
     assert {"models/echo/MANIFEST", "models/echo/model.safetensors"} <= files.keys()
+    assert "$(" not in (tmp_path / "a/debian-12-amd64-empty.json").read_text()  # placeholders of apt
     text = report(one)
     assert "own-file       12 files" in text
     assert "nvidia-open: vendor, by head of IT on 2026-11-20: contract" in text
