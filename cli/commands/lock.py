@@ -86,7 +86,6 @@ def lock(
     from sovctl.engine.lock.comparison import differences
     from sovctl.engine.lock.folder import INDEX, read_lock, write_lock
     from sovctl.engine.lock.report import report
-    from sovctl.engine.lock.wheels import WheelSources
     from sovctl.engine.site.site import Site
 
     opened = Site.open(site, touches_nodes=False)
@@ -98,7 +97,7 @@ def lock(
         own_files=own_files,
         models=models,
         accepted=options.accepted_of(accepted_licences),
-        wheels=WheelSources(index, tuple(find_links or ())),
+        wheels=options.wheels_of(index, find_links or []),
         omit=options.kinds_of(omit or []),
         check=closure_check,
         update=update,

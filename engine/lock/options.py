@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sovctl.support.errors import InputError
 
@@ -79,6 +80,18 @@ def sources_of(values: Sequence[str]) -> dict[str, Path]:
             raise InputError(f"expected SYSTEM=FILE, got {value!r}", where="--sources", hint=hint)
         found[system] = Path(file)
     return found
+
+
+def wheels_of(index: str | None, links: Sequence[str]) -> WheelSources:
+    """Return the places of wheels.
+
+    Raises:
+        InputError: a URL contains credentials, which the lock would record.
+    """
+    for option, value in [("--index", index or ""), *(("--find-links", each) for each in links)]:
+        if "@" in urlsplit(value).netloc:
+            raise InputError("the URL contains credentials", where=option, hint="use a mirror without login")
+    return WheelSources(index, tuple(links))
 
 
 def kinds_of(values: Sequence[str]) -> frozenset[str]:

@@ -108,6 +108,7 @@ def test_an_altered_inventory_is_refused_and_nothing_is_written(folder: Path) ->
     [
         (["--sources", "debian-99=x.list"], "--sources"),
         (["--omit", "everything"], "--omit"),
+        (["--index", "https://me:pw@mirror.example/simple"], "--index: the URL contains credentials"),
         (["--update", "chrony"], "--update"),
         (["--models", "absent", "--accepted-licences", "absent.yaml"], "absent.yaml"),
     ],
@@ -116,6 +117,7 @@ def test_bad_options_are_named(folder: Path, words: list[str], where: str) -> No
     done = lock(folder, "a", *words)
     assert done.returncode == ExitCode.BAD_INPUT
     assert where in done.stderr
+    assert "pw" not in done.stderr
     assert not (folder / "a").exists()
 
 
