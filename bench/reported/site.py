@@ -14,8 +14,8 @@ from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.report.document import Subject
 from sovctl.compliance.report.publish import Published, publish
 from sovctl.compliance.signing import load_or_create
-from sovctl.compliance.verdict import Verdict
-from sovctl.support.canonical_json import sha256_hex
+
+from ..invented_evidence import invented, whole
 
 ORIGIN, RUN_ID = "sovctl.bench/site", "20261121T101500Z-0001"
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
@@ -76,34 +76,10 @@ def _waivers(pack: Pack, check: str) -> Iterator[Waiver]:
 
 def _records(checks: Sequence[str], nodes: int) -> Iterator[tuple[Evidence, bytes]]:
     names = [f"node-{number:04d}" for number in range(nodes)]
-    broken = set(failing(checks))
+    population, broken = whole(names), set(failing(checks))
     for check in sorted(checks):
         for node in names:
             raw = "".join(
                 f"{check} on {node}, line {number}: {'value ' * 10}\n" for number in range(RAW_LINES)
             ).encode()
-            yield (
-                Evidence(
-                    check_id=check,
-                    check_version=1,
-                    title=f"{check} holds",
-                    controls=[],
-                    method="TEST",
-                    target=node,
-                    population=names,
-                    command=f"probe {check}",
-                    exit_code=0,
-                    raw_sha256=sha256_hex(raw),
-                    started="2026-11-21T10:15:00Z",
-                    ended="2026-11-21T10:15:01.5Z",
-                    expires="2026-12-21T10:15:01Z",
-                    verdict=Verdict("FAIL" if check in broken and node == names[0] else "PASS"),
-                    reason="expected 1, got 1",
-                    simulated=True,
-                    actor="bench@localhost",
-                    tool_version="0",
-                    spec_sha256="5" * 64,
-                    plan_sha256="6" * 64,
-                ),
-                raw,
-            )
+            yield invented(check, node, population, raw, fails=check in broken and node == names[0])

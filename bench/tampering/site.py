@@ -22,10 +22,10 @@ from sovctl.compliance.ledger.witness_memory import WitnessMemory
 from sovctl.compliance.report.document import Subject
 from sovctl.compliance.report.publish import publish
 from sovctl.compliance.signing import SigningKey, load_or_create
-from sovctl.compliance.verdict import Verdict
 from sovctl.compliance.verify_key import parse_vkey
 from sovctl.engine.apply.journal import Journal, newest_line
-from sovctl.support.canonical_json import sha256_hex
+
+from ..invented_evidence import invented, whole
 
 ORIGIN = "sovctl.bench/site"
 NODES = ["gpu-1", "gpu-2", "services"]
@@ -124,31 +124,9 @@ def _verify_and_report(state: Path, pack: Pack, run_id: str) -> None:
 
 
 def _records(pack: Pack, run_id: str) -> Iterator[tuple[Evidence, bytes]]:
+    population = whole(NODES)
     for check in sorted(pack.checks())[:CHECKS]:
         for node in NODES:
             raw = f"{check} on {node} in {run_id}\n".encode()
-            yield (
-                Evidence(
-                    check_id=check,
-                    check_version=1,
-                    title=f"{check} holds",
-                    controls=[],
-                    method="TEST",
-                    target=node,
-                    population=NODES,
-                    command=f"probe {check}",
-                    exit_code=0,
-                    raw_sha256=sha256_hex(raw),
-                    started=now(),
-                    ended=now(),
-                    expires="2100-01-01T00:00:00Z",
-                    verdict=Verdict("FAIL" if node == "gpu-2" else "PASS"),
-                    reason="expected 1, got 1",
-                    simulated=True,
-                    actor="bench@localhost",
-                    tool_version="0",
-                    spec_sha256="5" * 64,
-                    plan_sha256="6" * 64,
-                ),
-                raw,
-            )
+            times = {"started": now(), "ended": now(), "expires": "2100-01-01T00:00:00Z"}
+            yield invented(check, node, population, raw, fails=node == "gpu-2", **times)

@@ -78,12 +78,14 @@ def verify(
     with Worker() as worker:  # its imports take as long as those of this process
         from datetime import UTC, datetime
 
+        from sovctl.engine.checks.runner.circumstances import Circumstances
         from sovctl.engine.checks.runner.evidence import keep
         from sovctl.engine.checks.runner.run import run
         from sovctl.engine.site.site import Site
 
         opened = Site.open(site, state=state, touches_nodes=True)
         with opened.state.exclusive("verify"):
+            about = Circumstances.of(opened)
             found = run(
                 opened,
                 today=datetime.now(UTC).date(),
@@ -99,7 +101,7 @@ def verify(
                 ),
             )
             output.progress_done()
-            stored = keep(opened, found)
+            stored = keep(opened, found, about)
     if as_json:
         output.document(_document(opened, found, stored))
     else:
@@ -144,9 +146,11 @@ def _document(opened: Site, found: RunResult, stored: list[StoredEvidence]) -> d
         "interrupted": found.interrupted,
         "waivers": [each.model_dump(mode="json") for each in opened.spec.verify.waivers],
         "results": [
-            {**each.evidence.model_dump(mode="json"), "sha256": each.sha256, "leaf_index": each.leaf_index}
-            for each in stored
+            {**each.evidence.as_record(), "sha256": each.sha256, "leaf_index": each.leaf_index} for each in stored
         ],
+        "populations": {
+            each.evidence.population.sha256: each.evidence.population.model_dump(mode="json") for each in stored
+        },
     }
 
 

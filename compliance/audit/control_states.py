@@ -15,7 +15,7 @@ _SUMMARY_ORDER = ["pass", "fail", "error", "waived", "attested", "n-a"]
 STATES = [*_SUMMARY_ORDER, "not-run"]
 
 Records = Mapping[str, Sequence[Mapping[str, Any]]]
-"""Evidence records by check id."""
+"""Evidence records by check id, each with `population`: the declared targets of the check."""
 
 
 def decide(control: Mapping[str, Any], by_check: Records, today: date, at: str = "") -> str:
@@ -57,8 +57,8 @@ def _waived(control: Mapping[str, Any], today: date) -> set[tuple[str, str]]:
 
 
 def is_stale(record: Mapping[str, Any], at: str) -> bool:
-    """Return whether a record no longer counts at a UTC time. Records of earlier versions have no expiry."""
-    expires: str = record.get("expires", "9999")
+    """Return whether a record no longer counts at a UTC time."""
+    expires: str = record["expires"]
     return record["verdict"] != "FAIL" and expires[:19] <= at[:19]
 
 

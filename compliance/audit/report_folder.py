@@ -15,7 +15,8 @@ from typing import Any
 from sovctl.support.errors import InputError, SovctlError
 from sovctl.support.plain_json import decode_base64, plain_json, sha256_hex
 
-from ..evidence.layout import is_sha256, leaf_of
+from ..evidence.completeness import population_problems, record_problems
+from ..evidence.layout import declared_targets, is_sha256, leaf_of
 from ..ledger.checkpoint import Checkpoint, parse_checkpoint
 from ..ledger.merkle import leaf_hash
 from ..ledger.proof import verify_consistency, verify_inclusion
@@ -29,7 +30,8 @@ from .signatures import FILE as SIGNATURE_FILE
 from .signatures import FOLDER as SIGNATURES
 from .signatures import Signers, verify_signatures
 
-FORMAT = "sovctl-report-v1"
+FORMAT = "sovctl-report-v2"
+_EARLIER = ("sovctl-report-v1",)
 PROOF = "report.tlog-proof"
 _ENTRY_FIELDS = {"report.json": "report_sha256", "report.html": "html_sha256"}  # entries without `files`
 _FORMER_VERIFIER = "verify_report.py"
@@ -38,6 +40,10 @@ _NAME = re.compile(r"[0-9A-Za-z_-][0-9A-Za-z._-]*(/[0-9A-Za-z_-][0-9A-Za-z._-]*)
 
 class NoReport(Exception):
     """The folder has no readable report."""
+
+
+class EarlierFormat(NoReport):
+    """The report has the format of an earlier release, whose records lack required fields."""
 
 
 class _Wrong(Exception):
@@ -152,6 +158,11 @@ def _read_document(folder: Path) -> tuple[bytes, dict[str, Any]]:
         document = parse_object(data)
     except (ValueError, MemoryError) as error:
         raise NoReport(f"{where}: expected a report, got {error or 'too many values'}") from None
+    if document.get("format") in _EARLIER:
+        raise EarlierFormat(
+            f"{where}: the report has the format of an earlier release, and its records do not count as evidence; "
+            "run `sovctl verify` and `sovctl report`, or verify it with the sovctl-verify.pyz in its folder"
+        )
     if document.get("format") != FORMAT:
         raise NoReport(f"{where}: expected the format {FORMAT}, got another")
     return data, document
@@ -178,12 +189,17 @@ def _verify_signature(report: _Report) -> list[Checkpoint]:
 def _verify_evidence(report: _Report) -> list[Checkpoint]:
     checkpoint = report.open_checkpoint(report.document["ledger"]["checkpoint"])
     seen: set[int] = set()
+    populations = _verified_populations(report)
     for item in report.document["evidence"]:
         record, entry, index = item["record"], item["leaf"], item["leaf_index"]
         where = f"{record['check_id']} on {record['target']}"
         digest = sha256_hex(plain_json(record))
         if digest != item["sha256"]:
             report.find(f"{where}: expected a record with digest {item['sha256'][:16]}, got {digest[:16]}")
+        for problem in record_problems(record):
+            report.find(f"{where}: incomplete evidence: {problem}", first_index=index)
+        if record["target"] not in populations[record["population_sha256"]]["sampled"]:
+            report.find(f"{where}: the target is not in the sample of its population", first_index=index)
         if entry != leaf_of(record, digest, report.document["run"]["id"]):
             report.find(f"{where}: the ledger entry differs from the record", first_index=index)
         path = [decode_base64(value) for value in item["proof"]]
@@ -199,16 +215,30 @@ def _verify_evidence(report: _Report) -> list[Checkpoint]:
                 f"{where}: expected raw output {raw[:16]}, got none or another", f"raw/{raw}", first_index=index
             )
     report.result.facts.append(
-        f"{report.area}: evidence: {len(seen)} records; digests, raw output and inclusion were checked"
+        f"{report.area}: evidence: {len(seen)} records; fields, digests, raw output and inclusion were checked"
     )
     return []
+
+
+def _verified_populations(report: _Report) -> dict[str, dict[str, Any]]:
+    """Return the populations by digest, after comparing them with their digests and their rules."""
+    found: dict[str, dict[str, Any]] = report.document["populations"]
+    for name, population in found.items():
+        if sha256_hex(plain_json(population)) != name:
+            report.find(f"populations: expected a population with digest {name[:16]}, got another")
+        for problem in population_problems(population):
+            report.find(f"population {name[:16]}: {problem}")
+    if unused := found.keys() - {item["record"]["population_sha256"] for item in report.document["evidence"]}:
+        report.find(f"populations: {min(unused)[:16]} belongs to no record")
+    return found
 
 
 def _verify_controls(report: _Report) -> list[Checkpoint]:
     document = report.document
     by_check: dict[str, list[dict[str, Any]]] = {}
     for item in document["evidence"]:
-        by_check.setdefault(item["record"]["check_id"], []).append(item["record"])
+        declared = {"population": declared_targets(document, item["record"])}
+        by_check.setdefault(item["record"]["check_id"], []).append(item["record"] | declared)
     generated, ended = document["generated"], max((i["record"]["ended"] for i in document["evidence"]), default="")
     if generated[:19] < ended[:19]:  # both UTC, to the second; an earlier day could make a waiver count again
         report.find(f"generated: the time of the report, {generated}, is before the end of the evidence, {ended}")

@@ -26,7 +26,7 @@ from .foreign import compare_foreign
 from .inputs import Key, read_checkpoint, read_key
 from .journals import compare_journals
 from .ledger import add_ledger, check_entries, find_irregular
-from .report_folder import PROOF, NoReport, verify_report
+from .report_folder import PROOF, EarlierFormat, NoReport, verify_report
 from .reports import compare_reports, report_folders
 from .result import AuditResult
 from .signatures import Signers
@@ -88,6 +88,12 @@ def _audit_report(
 ) -> list[Checkpoint]:
     try:
         return verify_report(folder, result, key=key, place=place, keys=keys, signers=signers)
+    except EarlierFormat as error:
+        if place:  # of a site, whose ledger has the digest of report.json
+            result.limits.append(f"report {folder.name}: {error}. Only its report.json was compared with the ledger.")
+        else:
+            result.find(f"report {folder.name}", str(error), file="report.json")
+        return []
     except NoReport as error:
         result.find(f"report {folder.name}", str(error), file=f"{place}report.json")
         return []

@@ -228,7 +228,7 @@ def outcome_of(check_id: str, records: Sequence[StoredEvidence], *, at: datetime
     counted: list[StoredEvidence] = []
     for record in records:
         (stale if is_stale(record.evidence.expires, record.evidence.verdict, now) else counted).append(record)
-    population = {target for record in records for target in record.evidence.population}
+    population = {target for record in records for target in record.evidence.population.declared}
     seen = {record.evidence.target for record in counted}
     ordered = sorted(counted, key=lambda r: (WORST_FIRST.index(r.evidence.verdict), r.evidence.target, r.leaf_index))
     missing = tuple(sorted(population - seen))

@@ -1,4 +1,4 @@
-"""Stores evidence: raw output, record, and a ledger leaf for each record. `layout` has the names of the files.
+"""Stores evidence: raw output, population, record, and a ledger leaf for each. `layout` has the names of the files.
 
     store = EvidenceStore(state / "evidence", ledger, run_id=new_run_id())
     store.add_all([(evidence, raw), ...])
@@ -11,17 +11,19 @@ without files. `runs` reads evidence back, and verifies every file against the l
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from sovctl.support.atomic_files import write_many
 from sovctl.support.canonical_json import canonical_json, sha256_hex
 from sovctl.support.errors import InputError
 
 from ..ledger.store import Ledger
-from .layout import GATE, RAW, RUNS, is_run_id, leaf_of, record_file_name
+from .completeness import record_problems
+from .layout import GATE, POPULATIONS, RAW, RUNS, is_run_id, leaf_of, record_file_name
 from .record import Evidence
 
 
@@ -74,21 +76,23 @@ class EvidenceStore:
             The stored records, in the order of `items`.
 
         Raises:
-            InputError: a digest does not match its raw output, a target is not in its population, or a target has two
-                records of one check in this run. Nothing was written.
+            InputError: a record is incomplete, a digest does not match its raw output, a target is not in its
+                population, or a target has two records of one check in this run. Nothing was written.
             LedgerUnwritable: see `Ledger.append`.
         """
         files: dict[Path, bytes] = {}
         leaves, records, seen = [], [], set(self._seen)
         for evidence, raw in items:
-            _require_consistent(evidence, raw, seen)
-            data = canonical_json(evidence.model_dump(mode="json"))
+            record = evidence.as_record()
+            _require_consistent(evidence, record, raw, seen)
+            data = canonical_json(record)
             digest = sha256_hex(data)
             files[self.directory / RAW / evidence.raw_sha256] = raw
+            files[self.directory / POPULATIONS / evidence.population.sha256] = evidence.population.data
             files[
                 self.directory / RUNS / self.run_id / record_file_name(evidence.check_id, evidence.target, digest)
             ] = data
-            leaves.append(leaf_record(evidence, digest, self.run_id))
+            leaves.append(leaf_of(record, digest, self.run_id))
             records.append((evidence, digest))
         write_many(files)
         indices = self._ledger.append(leaves)
@@ -101,7 +105,7 @@ class EvidenceStore:
 
 def leaf_record(evidence: Evidence, digest: str, run_id: str) -> dict[str, object]:
     """Return the ledger leaf of a record. See docs/ledger-records.md."""
-    return leaf_of(evidence.model_dump(mode="json"), digest, run_id)
+    return leaf_of(evidence.as_record(), digest, run_id)
 
 
 def checked_run_id(run_id: str) -> str:
@@ -115,13 +119,16 @@ def checked_run_id(run_id: str) -> str:
     return run_id
 
 
-def _require_consistent(evidence: Evidence, raw: bytes, seen: set[tuple[str, str]]) -> None:
+def _require_consistent(evidence: Evidence, record: Mapping[str, Any], raw: bytes, seen: set[tuple[str, str]]) -> None:
     where = f"{evidence.check_id} on {evidence.target}"
+    # A changed copy of a valid record was not validated.
+    for problem in record_problems(record):
+        raise InputError(f"incomplete evidence: {problem}", where=where)
     if sha256_hex(raw) != evidence.raw_sha256:
         raise InputError(
             f"expected raw output with digest {evidence.raw_sha256[:16]}, got {sha256_hex(raw)[:16]}", where=where
         )
-    if evidence.target not in evidence.population:
+    if evidence.target not in evidence.population.sampled:
         raise InputError("the target is not in the population of the check", where=where)
     if (evidence.check_id, evidence.target) in seen:
         # Otherwise a failed check could be repeated until it passes.

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..evidence.layout import NONE, declared_targets
+
 Cell = str | int
 Document = Mapping[str, Any]
 _OPEN = ("fail", "error", "waived")
@@ -38,7 +40,7 @@ def tables(document: Document) -> tuple[Table, ...]:
     return (
         Table("controls", _CONTROLS, [_control(each) for each in document["controls"]]),
         Table("findings", _FINDINGS, list(_findings(document, by_check))),
-        Table("evidence", _EVIDENCE, [_evidence(each) for each in _sorted(document["evidence"])]),
+        Table("evidence", _EVIDENCE, [_evidence(document, each) for each in _sorted(document["evidence"])]),
         Table("poam", _POAM, list(_open_items(document))),
     )
 
@@ -83,7 +85,7 @@ def _findings(document: Document, by_check: Mapping[str, Sequence[Mapping[str, A
                         *(record["verdict"], record["reason"], _waiver(control, check, record["target"])),
                         *(_yes(record["simulated"]), item["leaf_index"], f"raw/{record['raw_sha256']}"),
                     )
-            due = {target for item in items for target in item["record"]["population"]}
+            due = {target for item in items for target in declared_targets(document, item["record"])}
             missing = sorted(due - {item["record"]["target"] for item in items}) if items else ["all targets"]
             for target in missing:
                 yield (control["id"], control["state"], check, target, "UNKNOWN", "no record", "", "", "", "")
@@ -92,18 +94,22 @@ def _findings(document: Document, by_check: Mapping[str, Sequence[Mapping[str, A
 _EVIDENCE = (
     *("check", "version", "title", "target", "verdict", "reason", "simulated", "method", "started", "ended", "command"),
     *("exit_code", "actor", "tool_version", "population", "record_sha256", "raw", "ledger_index"),
+    *("rule", "previous", "expires", "sample"),
 )
 
 
-def _evidence(item: Mapping[str, Any]) -> tuple[Cell, ...]:
-    record = item["record"]
+def _evidence(document: Document, item: Mapping[str, Any]) -> tuple[Cell, ...]:
+    record, population = item["record"], document["populations"][item["record"]["population_sha256"]]
+    actor, previous = record["actor"], record["previous"]
     return (
         *(record[name] for name in ("check_id", "check_version", "title", "target", "verdict", "reason")),
         _yes(record["simulated"]),
         *(record[name] for name in ("method", "started", "ended", "command")),
         "" if record["exit_code"] is None else record["exit_code"],
-        *(record["actor"], record["tool_version"], len(record["population"])),
+        *(f"{actor['user']}@{actor['host']}", record["tool"]["version"], len(population["declared"])),
         *(item["sha256"], f"raw/{record['raw_sha256']}", item["leaf_index"]),
+        *(record["rule"], previous if previous == NONE else previous["verdict"], record["expires"]),
+        len(population["sampled"]),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..evidence.layout import declared_targets
 from .assessment_plan import activity_uuid, reviewed_controls
 from .metadata import (
     ASSESSMENT_PLAN,
@@ -88,7 +89,7 @@ def _summary(document: Document) -> list[dict[str, Any]]:
 
 def _observation(check: str, items: Items, document: Document) -> dict[str, Any]:
     records = [item["record"] for item in items]
-    population = sorted({target for record in records for target in record["population"]})
+    population = sorted({target for record in records for target in declared_targets(document, record)})
     seen = {record["target"] for record in records}
     missing = [target for target in population if target not in seen]
     return present(

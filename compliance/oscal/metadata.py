@@ -45,7 +45,7 @@ def evidence_by_check(document: Document) -> dict[str, list[Mapping[str, Any]]]:
 
 def targets(document: Document) -> list[str]:
     """Return all targets of the run, declared or with a record, sorted."""
-    found = {target for item in document["evidence"] for target in item["record"]["population"]}
+    found = {target for each in document["populations"].values() for target in each["declared"]}
     return sorted(found | {item["record"]["target"] for item in document["evidence"]})
 
 

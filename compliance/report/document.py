@@ -15,11 +15,12 @@ from sovctl.support.errors import InputError
 
 from ..controls.assessment import Assessment, ControlResult
 from ..controls.poam import PoamItem
+from ..evidence.layout import NONE, leaf_of
 from ..evidence.runs import EvidenceRun
-from ..evidence.store import StoredEvidence, leaf_record
+from ..evidence.store import StoredEvidence
 from ..ledger.checkpoint import Checkpoint
 
-FORMAT = "sovctl-report-v1"
+FORMAT = "sovctl-report-v2"
 STATEMENT = (
     "This report is evidence for the controls it lists, gathered at the times it states. It is not a statement that "
     "any law, standard or contract is fulfilled; that judgement is made by people."
@@ -108,6 +109,7 @@ def build_document(
             hint="run `sovctl verify` again and report on that run",
         )
     counts = assessment.counts()
+    populations = {record.evidence.population.sha256: record.evidence.population for record in run.records}.values()
     return {
         "format": FORMAT,
         "generated": generated,
@@ -120,9 +122,9 @@ def build_document(
             "id": run.run_id,
             "started": min((record.evidence.started for record in run.records), default=""),
             "ended": ended,
-            "actors": sorted({record.evidence.actor for record in run.records}),
+            "actors": sorted({str(record.evidence.actor) for record in run.records}),
             "spec_sha256": specs,
-            "plan_sha256": sorted({r.evidence.plan_sha256 for r in run.records if r.evidence.plan_sha256}),
+            "plan_sha256": sorted({record.evidence.plan_sha256 for record in run.records} - {NONE}),
             "records": len(run.records),
             "simulated_records": sum(record.evidence.simulated for record in run.records),
             "unacknowledged": run.unacknowledged,
@@ -152,6 +154,7 @@ def build_document(
             ],
         },
         "controls": [_control(result) for result in assessment.results],
+        "populations": {each.sha256: each.model_dump(mode="json") for each in populations},
         "evidence": [_evidence(record, proofs[record.leaf_index]) for record in run.records],
         "poam": [each.as_json() for each in poam],
         "figures": [{"title": each.title, "svg": each.svg, "records": list(each.records)} for each in figures],
@@ -189,10 +192,11 @@ def _control(result: ControlResult) -> dict[str, Any]:
 
 
 def _evidence(record: StoredEvidence, proof: Sequence[bytes]) -> dict[str, Any]:
+    values = record.evidence.as_record()
     return {
         "sha256": record.sha256,
-        "record": record.evidence.model_dump(mode="json"),
+        "record": values,
         "leaf_index": record.leaf_index,
-        "leaf": leaf_record(record.evidence, record.sha256, record.run_id),
+        "leaf": leaf_of(values, record.sha256, record.run_id),
         "proof": [base64.b64encode(value).decode() for value in proof],
     }

@@ -82,7 +82,7 @@ def heat_map(
 
     Args:
         controls: of the report, in the order of the framework.
-        by_check: evidence items of the report by check id, each with `stale`.
+        by_check: evidence items of the report by check id, each with `stale` and `population`.
         numbers: number of a record by its SHA-256.
     """
     on_nodes = {check: _by_node(items) for check, items in by_check.items()}
@@ -131,7 +131,7 @@ def _by_node(items: Sequence[Mapping[str, Any]]) -> dict[str, _OnNode]:
             if not item["stale"]:
                 counted.add(item["record"]["target"])
                 on_node.items.append(item)
-    population = {target for item in items for target in (*item["record"]["population"], item["record"]["target"])}
+    population = {target for item in items for target in (*item["population"]["declared"], item["record"]["target"])}
     for target in population - counted:
         for node in nodes_of(target):
             found.setdefault(node, _OnNode()).is_missing = True

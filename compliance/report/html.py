@@ -101,7 +101,8 @@ def _by_check(document: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for each in document["evidence"]:
         record = each["record"]
-        item = each | {"stale": is_stale(record["expires"], record["verdict"], document["generated"])}
+        stale = is_stale(record["expires"], record["verdict"], document["generated"])
+        item = each | {"stale": stale, "population": document["populations"][record["population_sha256"]]}
         found.setdefault(record["check_id"], []).append(item)
     return found
 

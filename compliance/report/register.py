@@ -1,8 +1,8 @@
 """Evidence register of a report: the records of each check, with like records together. Pure.
 
-Records of one check are alike if verdict, command, method, versions, actor and population are equal, apart from the
-name of their own target. Their common properties are stated once. Every record keeps its row, with target, index in
-the ledger, digest, and link to its raw output.
+Records of one check are alike if verdict, rule, command, method, versions, circumstances and population are equal,
+apart from the name of their own target. Their common properties are stated once. Every record keeps its row, with
+target, index in the ledger, digest, earlier result, and link to its raw output.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import Any
 from .heat_map import natural_order
 
 VERDICT_ORDER = ("FAIL", "UNKNOWN", "WARN", "PASS", "N/A")
-_SHARED = ("check_version", "title", "method", "exit_code", "actor", "tool_version", "simulated", "population")
+_SHARED = (
+    *("check_version", "check_sha256", "title", "method", "exit_code", "rule", "simulated", "population_sha256"),
+    *("actor", "tool", "clock", "spec_sha256", "plan_sha256", "apply_run"),
+)
 _NODE = "{node}"
 
 
@@ -37,6 +40,7 @@ class Group:
     is_stale: bool
     record: Mapping[str, Any]
     """Any of the records, for the common properties."""
+    population: Mapping[str, Any]
     command: str
     """`{node}` replaces the name of the node, if the commands differ in it only."""
     reason: str
@@ -89,7 +93,7 @@ def check_blocks(
     """Return the block of each check with a record, sorted by check id.
 
     Args:
-        by_check: evidence items of the report by check id, each with `stale`.
+        by_check: evidence items of the report by check id, each with `stale` and `population`.
         numbers: number of a record by its SHA-256.
     """
     return {check: _block(check, by_check[check], numbers) for check in sorted(by_check)}
@@ -106,7 +110,7 @@ def _block(check: str, items: Sequence[Mapping[str, Any]], numbers: Mapping[str,
         (_group(members, numbers) for members in groups.values()),
         key=lambda group: (group.is_stale, VERDICT_ORDER.index(group.verdict), group.rows[0].number),
     )
-    population = {target for item in items for target in (*item["record"]["population"], item["record"]["target"])}
+    population = {target for item in items for target in (*item["population"]["declared"], item["record"]["target"])}
     missing = population - {item["record"]["target"] for item in items}
     return CheckBlock(
         id=check,
@@ -124,6 +128,7 @@ def _group(items: Sequence[Mapping[str, Any]], numbers: Mapping[str, int]) -> Gr
         verdict=records[0]["verdict"],
         is_stale=items[0]["stale"],
         record=records[0],
+        population=items[0]["population"],
         command=_common(records, "command"),
         reason=reason,
         rows=tuple(Row(numbers[i["sha256"]], i, "" if reason else i["record"]["reason"]) for i in items),

@@ -4,8 +4,8 @@
     prune_site(ledger, folders, planned, archive=Path("/mnt/archive"))
 
 A run of checks, a report or a journal is pruned as a whole, so `sovctl audit verify` has no finding afterwards. Raw
-output stays while a kept record has it. Files are removed after the record `pruned` is durable, and before the content
-of the entries, so an interrupted call is completed by the next one.
+output and populations stay while a kept record has them. Files are removed after the record `pruned` is durable, and
+before the content of the entries, so an interrupted call is completed by the next one.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from ..evidence.layout import RAW, RUNS
+from ..evidence.layout import POPULATIONS, RAW, RUNS
 from ..ledger.format import Entry, read_pruned
 from ..ledger.pruning import older_than, prune
 from ..ledger.reader import LedgerReader
 from ..ledger.store import Ledger
 
+_SHARED = (RAW, POPULATIONS)
+"""Files that several runs can use; they do not hold back the pruning of a run."""
 _FURTHER = {"documents": "documents", "foreign-evidence": "foreign"}
 """Folder below the state folder by type of the ledger entry."""
 
@@ -48,6 +50,7 @@ class PlannedPruning:
     pruned_before: int
     runs: tuple[str, ...]
     raw: tuple[str, ...]
+    populations: tuple[str, ...]
     reports: tuple[str, ...]
     journals: tuple[str, ...]
     further: tuple[str, ...] = ()
@@ -56,7 +59,8 @@ class PlannedPruning:
     @property
     def files(self) -> int:
         """Number of folders and files to remove."""
-        return len(self.runs) + len(self.raw) + len(self.reports) + len(self.journals) + len(self.further)
+        parts = (self.runs, self.raw, self.populations, self.reports, self.journals, self.further)
+        return sum(map(len, parts))
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -84,10 +88,11 @@ def plan_pruning(reader: LedgerReader, folders: SiteFolders, *, days: int, now: 
         _note(entry, uses)
     limit = older_than(reader, now - timedelta(days=days))
     size = min(limit, max(0, reader.checkpoint.size - 1))
-    while splits := [first for (kind, _), (first, last) in uses.found.items() if kind != RAW and first < size <= last]:
+    whole = [span for (kind, _), span in uses.found.items() if kind not in _SHARED]
+    while splits := [first for first, last in whole if first < size <= last]:
         size = min(splits)
     size = max(size, before)
-    names = {kind: sorted(uses.ends_before(size, kind)) for kind in ("run", RAW, "report", "journal")}
+    names = {kind: sorted(uses.ends_before(size, kind)) for kind in ("run", *_SHARED, "report", "journal")}
     return PlannedPruning(
         now_s=int(now.timestamp()),
         retention_days=days,
@@ -95,6 +100,7 @@ def plan_pruning(reader: LedgerReader, folders: SiteFolders, *, days: int, now: 
         pruned_before=before,
         runs=tuple(each for each in names["run"] if (folders.evidence / RUNS / each).is_dir()),
         raw=tuple(each for each in names[RAW] if (folders.evidence / RAW / each).is_file()),
+        populations=tuple(each for each in names[POPULATIONS] if (folders.evidence / POPULATIONS / each).is_file()),
         reports=tuple(each for each in names["report"] if (folders.reports / each).is_dir()),
         journals=tuple(each for each in names["journal"] if (folders.journal / f"{each}.jsonl").is_file()),
         further=tuple(
@@ -129,6 +135,7 @@ def _note(entry: Entry, uses: _Uses) -> None:
         case "evidence":
             uses.add("run", record.get("run_id"), index)
             uses.add(RAW, record.get("raw_sha256"), index)
+            uses.add(POPULATIONS, record.get("population_sha256"), index)
         case "report":
             uses.add("report", record.get("folder"), index)
         case "documents" | "foreign-evidence" as kind:
@@ -140,6 +147,7 @@ def _note(entry: Entry, uses: _Uses) -> None:
 def _paths(folders: SiteFolders, planned: PlannedPruning) -> Iterator[Path]:
     yield from (folders.evidence / RUNS / each for each in planned.runs)
     yield from (folders.evidence / RAW / each for each in planned.raw)
+    yield from (folders.evidence / POPULATIONS / each for each in planned.populations)
     yield from (folders.reports / each for each in planned.reports)
     yield from (folders.journal / f"{each}.jsonl" for each in planned.journals)
     yield from (folders.evidence.parent / each for each in planned.further)

@@ -105,7 +105,7 @@ def run_waves(
         serving = Serving(context)
         rollout = Rollout(serving, serving.now(facts), run.allow_downtime, site.spec.rollout.max_failed_nodes)
         drainer = GatewayDrainer(site, context, run_id=run.run_id)
-        checks = gate(ledger, plan.sha256)
+        checks = gate(ledger, plan.sha256, run.run_id)
         runner = WaveRunner(context, current, facts, plan.scope, rollout, executor, drainer, checks, journal, report)
         try:
             runner.run_all(plan.waves)

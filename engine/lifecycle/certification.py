@@ -76,7 +76,7 @@ def obstacles(
         hours = max_age / timedelta(hours=1)
         found.append(f"the evidence of {oldest} is older than lifecycle.max_evidence_age_h: {hours:g}")
     ran = {each.check_id for each in own}
-    missing = sorted({each.check_id for each in records if node in each.population} - ran)
+    missing = sorted({each.check_id for each in records if node in each.population.declared} - ran)
     found += [f"{check}: no result" for check in missing]
     for each in LEVELS[level]:
         if (has_gpus or not each.gpus_only) and not any(check.startswith(each.prefixes) for check in ran):

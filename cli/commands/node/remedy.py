@@ -33,6 +33,8 @@ def remedy(
     state: State = None,
 ) -> None:
     """Carry out the remedy that the last assessment chose for a node, or the one of `--remedy`."""
+    from functools import partial
+
     from sovctl.engine.apply import remedy as remedies
     from sovctl.engine.apply.progress import Progress
     from sovctl.engine.checks.runner.gate import CheckGate
@@ -66,7 +68,7 @@ def remedy(
         treated,
         reason=reason,
         allow_downtime=allow_downtime or (),
-        gate=lambda ledger, plan_sha256: CheckGate(opened, ledger, plan_sha256),
+        gate=partial(CheckGate, opened),
         report=report,
     )
     output.line(f"{node}: {chosen} done, run {run_id}; next: sovctl verify, then: sovctl node assess")

@@ -30,5 +30,5 @@ class Gate(Protocol):
         """
 
 
-MakeGate = Callable[[Ledger, str], Gate]
-"""Returns the gate of one apply, from the site's ledger, open for writing, and the digest of the plan."""
+MakeGate = Callable[[Ledger, str, str], Gate]
+"""Returns the gate of one apply, from the site's ledger, open for writing, the digest of the plan, and the run id."""

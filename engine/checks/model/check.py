@@ -40,6 +40,16 @@ class Method(StrEnum):
     EXAMINE = "EXAMINE"
 
 
+class Rule(StrEnum):
+    """The rule that decided a verdict; part of evidence."""
+
+    JUDGE = "judge of the check on complete output"
+    WAIVED = "a finding that only a waiver of site.yaml accepts is WARN"
+    NOT_MEASURED = "a target that was not measured is UNKNOWN"
+    INCOMPLETE = "a probe that failed or printed nothing is UNKNOWN"
+    UNREADABLE = "output of an unexpected form is UNKNOWN"
+
+
 class Severity(StrEnum):
     """Consequence of a failure for the institution; reports list failures in this order."""
 
@@ -102,10 +112,11 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and its reason in the form "expected ..., got ..."."""
+    """A verdict, its reason in the form "expected ..., got ...", and the rule that decided it."""
 
     verdict: Verdict
     reason: str
+    rule: Rule = Rule.JUDGE
 
 
 def passed(reason: str) -> Judgement:
@@ -193,23 +204,27 @@ def judge(check: Check[E], output: ProbeOutput, expected: E) -> Judgement:
     strict = _judged(check, output, replace(expected, limits=tuple(e for e in expected.limits if not e.waiver)))
     if _WORST_FIRST.index(strict.verdict) >= _WORST_FIRST.index(judgement.verdict):
         return judgement
-    return Judgement(Verdict.WARN, f"{strict.reason}; accepted by waiver {'; '.join(waived)}")
+    return Judgement(Verdict.WARN, f"{strict.reason}; accepted by waiver {'; '.join(waived)}", Rule.WAIVED)
 
 
 def _judged(check: Check[E], output: ProbeOutput, expected: E) -> Judgement:
     stderr = "\n".join(line for line in output.stderr.splitlines() if not line.startswith(MARK))
     if output.exit_code is None:
-        return unknown("the probe to run", excerpt(stderr) if stderr.strip() else "no output")
+        return _incomplete("the probe to run", excerpt(stderr) if stderr.strip() else "no output")
     if output.exit_code != 0:
         timeout = " (timeout)" if output.exit_code == TIMED_OUT else ""
         message = f": {excerpt(stderr)}" if stderr.strip() else ""
-        return unknown("exit code 0 of the probe", f"{output.exit_code}{timeout}{message}")
+        return _incomplete("exit code 0 of the probe", f"{output.exit_code}{timeout}{message}")
     if not output.stdout or output.stdout.isspace():
-        return unknown("output of the probe", "none")
+        return _incomplete("output of the probe", "none")
     try:
         return check.judge(output, expected)
     except Unreadable as error:
-        return Judgement(Verdict.UNKNOWN, str(error))
+        return Judgement(Verdict.UNKNOWN, str(error), Rule.UNREADABLE)
+
+
+def _incomplete(expected: str, got: str) -> Judgement:
+    return replace(unknown(expected, got), rule=Rule.INCOMPLETE)
 
 
 def worst(findings: Iterable[Judgement], *, otherwise: str) -> Judgement:

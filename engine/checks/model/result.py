@@ -11,7 +11,7 @@ from typing import Any
 
 from sovctl.compliance.verdict import Verdict
 
-from .check import Judgement
+from .check import Judgement, Rule
 from .probe import ProbeOutput
 from .target import CheckTarget
 
@@ -36,6 +36,7 @@ class Result:
     verdict: Verdict
     reason: str
     simulated: bool | None
+    rule: Rule = Rule.JUDGE
 
     def to_line(self) -> str:
         """Return one line of JSON."""
@@ -51,7 +52,7 @@ class Result:
         """
         values: Mapping[str, Any] = json.loads(line)
         raw, verdict = base64.b64decode(values["raw"], validate=True), Verdict(values["verdict"])
-        return cls(**{**values, "raw": raw, "verdict": verdict})
+        return cls(**{**values, "raw": raw, "verdict": verdict, "rule": Rule(values["rule"])})
 
 
 def raw_of(output: ProbeOutput) -> bytes:
@@ -88,6 +89,7 @@ def result_of(
         verdict=judgement.verdict,
         reason=judgement.reason,
         simulated=simulated,
+        rule=judgement.rule,
     )
 
 
@@ -97,7 +99,7 @@ def not_measured(target: CheckTarget, command: str, why: str, now: str) -> Resul
     Args:
         why: the cause, such as "interrupted".
     """
-    judgement = Judgement(Verdict.UNKNOWN, f"expected the probe to run, got not measured: {why}")
+    judgement = Judgement(Verdict.UNKNOWN, f"expected the probe to run, got not measured: {why}", Rule.NOT_MEASURED)
     output = ProbeOutput(None, "", why)
     return result_of(target, command, output, judgement, started=now, ended=now, simulated=None)
 

@@ -15,6 +15,7 @@ from sovctl.compliance.ledger.store import Ledger
 from ...apply.availability.gate import GateResult
 from ...site.site import Site
 from .build_context import build_context
+from .circumstances import Circumstances
 from .evidence import keep_of_gate
 from .run import run
 from .targets import choose, targets_of
@@ -81,10 +82,11 @@ class CheckGate:
     Args:
         ledger: of the site, open for writing.
         plan_sha256: digest of the plan that is applied.
+        apply_run: id of the apply.
     """
 
-    def __init__(self, site: Site, ledger: Ledger, plan_sha256: str) -> None:
-        self._site, self._ledger, self._plan_sha256 = site, ledger, plan_sha256
+    def __init__(self, site: Site, ledger: Ledger, plan_sha256: str, apply_run: str) -> None:
+        self._site, self._ledger, self._applied = site, ledger, (plan_sha256, apply_run)
 
     def check(self, kinds: Mapping[str, Collection[str]]) -> GateResult:
         """Return the blocking verdicts by node, with check and reason, and the runs with all verdicts."""
@@ -106,8 +108,9 @@ class CheckGate:
         today = datetime.now(UTC).date()
         if not choose(targets_of(build_context(self._site, today=today)), nodes=nodes, checks=patterns):
             return {}, []
+        about = Circumstances.of(self._site, applied=self._applied)
         found = run(self._site, today=today, nodes=nodes, checks=patterns)
-        run_id = keep_of_gate(self._site, found, self._ledger, plan_sha256=self._plan_sha256)
+        run_id = keep_of_gate(self._site, found, self._ledger, about)
         if found.interrupted:
             raise KeyboardInterrupt
         blocking: dict[str, list[str]] = {}

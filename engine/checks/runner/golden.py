@@ -18,7 +18,8 @@ from ...site.site import Site
 from ..definitions.pool.golden_tokens import Expected, GoldenTokens, read_golden
 from ..model.check import Level
 from ..model.result import Result, output_of
-from .evidence import actor, keep
+from .circumstances import Circumstances, actor
+from .evidence import keep
 from .run import RunResult, run
 
 RUNS = 2
@@ -56,8 +57,9 @@ def record(site: Site, *, pools: Collection[str] = (), replace: bool = False) ->
             where=str(site.state.root / store.FOLDER),
             hint="record them again only after an intended change: sovctl golden record --replace",
         )
+    about = Circumstances.of(site)
     results = [_run(site) for _ in range(RUNS)]
-    evidence = [keep(site, each)[0].run_id for each in results]
+    evidence = [keep(site, each, about)[0].run_id for each in results]
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     answers = {name: agreed(name, list(_answers(results, name))) for name in sorted(wanted)}
     records = [
@@ -66,7 +68,7 @@ def record(site: Site, *, pools: Collection[str] = (), replace: bool = False) ->
         if answer is not None
     ]
     for each in records:
-        store.save(site.state.root, site.spec.site.name, each, operator=actor(), replace=replace)
+        store.save(site.state.root, site.spec.site.name, each, operator=str(actor()), replace=replace)
     return records
 
 

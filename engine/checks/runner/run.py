@@ -25,7 +25,6 @@ from sovctl.support.errors import InputError
 from sovctl.support.package_files import package_folder
 
 from ...site.site import Site
-from ...site.state_folder import SiteState
 from ..model.check import Level
 from ..model.result import Result, not_measured, utc_now
 from ..model.target import CheckTarget
@@ -60,6 +59,8 @@ class RunResult:
     interrupted: bool
     without_target: tuple[str, ...] = ()
     """Ids of the checks that were chosen and have no target on the site; empty if only some nodes were chosen."""
+    nodes: tuple[str, ...] = ()
+    """Names of the chosen nodes, sorted; empty for all."""
 
 
 def run(
@@ -130,6 +131,7 @@ def run(
         populations=populations(everything),
         interrupted=interrupted,
         without_target=() if set(nodes) else without_target(everything, checks=checks, level=level),
+        nodes=tuple(sorted(set(nodes))),
     )
 
 
@@ -204,15 +206,3 @@ def _run_all(options: list[list[str]], take: Callable[[Result], None], first: Wo
             else:
                 take(result)
         return [worker.end() for worker in workers]
-
-
-def last_applied_plan(state: SiteState) -> str | None:
-    """Return the digest of the last plan that was applied completely, from the site's ledger; None without one."""
-    from sovctl.compliance.ledger.reader import LedgerReader
-
-    try:
-        entries = LedgerReader(state.ledger).entries()
-        plans = [entry.record.get("plan_sha256") for entry in entries if b'"apply-finished"' in entry.data]
-    except InputError:
-        return None
-    return str(plans[-1]) if plans else None

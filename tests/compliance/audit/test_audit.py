@@ -7,9 +7,10 @@ import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
-from evidence_specimens import RUN_ID, everywhere, fill, made, open_ledger, state_key
+from evidence_specimens import EARLIER_RECORD, RUN_ID, everywhere, fill, fill_plain, made, open_ledger, state_key
 
 from sovctl.compliance.audit.inputs import read_checkpoint, read_key
 from sovctl.compliance.audit.ledger import audit_ledger
@@ -19,6 +20,7 @@ from sovctl.compliance.controls.framework import builtin_pack, load_pack
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.report.document import Subject, document_bytes
 from sovctl.compliance.report.publish import publish
+from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
 
 PACK = load_pack(builtin_pack("nist-800-53-moderate"))
@@ -81,6 +83,47 @@ def drop_from_report(state: Path) -> None:
     assert (state / "ledger" / "entries").read_bytes().startswith(ledger_entries)
 
 
+def test_records_of_an_earlier_release_are_noted_with_the_remedy_and_do_not_count(state: Path) -> None:
+    fill_plain(state, EARLIER_RECORD)
+    result = audit(state)
+    assert result.findings == []
+    (note,) = [each for each in result.notes if "earlier release" in each]
+    assert note.endswith(
+        "1 records have the format of an earlier release and do not count as evidence; run `sovctl verify`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"rule": ""}, "rule: empty or invalid"),
+        ({"clock": {}}, "clock: empty or invalid"),
+        ({"target": "gpu-9"}, "the target is not in the sample of its population"),
+        ({"extra": 1}, "extra: unknown field"),
+    ],
+)
+def test_an_incomplete_record_with_a_ledger_entry_is_a_finding(
+    state: Path, changes: dict[str, Any], problem: str
+) -> None:
+    whole = made("gpu.ecc", raw=b"old")[0].as_record()
+    fill_plain(state, whole | {"check_id": "gpu.other"} | changes)
+    (finding,) = [str(each) for each in audit(state).findings if "incomplete evidence" in str(each)]
+    assert problem in finding
+
+
+def test_a_report_of_an_earlier_format_is_named_and_not_verified(state: Path) -> None:
+    path = state / "reports" / RUN_ID / "report.json"
+    path.write_bytes(path.read_bytes().replace(b"sovctl-report-v2", b"sovctl-report-v1"))
+    with open_ledger(state) as ledger:
+        ledger.append([{"type": "report", "run_id": RUN_ID, "report_sha256": sha256_hex(path.read_bytes())}])
+    result = audit(state)
+    assert not [each for each in result.findings if "earlier release" in str(each)]
+    (limit,) = [each for each in result.limits if "earlier release" in each]
+    assert "Only its report.json was compared with the ledger" in limit
+    (finding,) = audit(path.parent).findings
+    assert "run `sovctl verify` and `sovctl report`" in str(finding)
+
+
 def flip(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
@@ -111,6 +154,14 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     "the ledger begun again": (restore_old_ledger, "ledger: rolled-back"),
     "raw output altered": (lambda s: flip(next((s / "evidence" / "raw").iterdir())), "evidence: "),
     "evidence deleted": (lambda s: shutil.rmtree(s / "evidence"), "evidence: "),
+    "a population altered": (
+        lambda s: flip(next((s / "evidence" / "populations").iterdir())),
+        "the population differs from ledger entry",
+    ),
+    "a population deleted": (
+        lambda s: next((s / "evidence" / "populations").iterdir()).unlink(),
+        "the population of ledger entry 0 is missing",
+    ),
     "a report altered": (lambda s: flip(s / "reports" / RUN_ID / "report.html"), f"report {RUN_ID}: report.html"),
     "a record left out of a report": (drop_from_report, "1 records of its run are missing"),
     "a report too deep to be read": (
@@ -119,7 +170,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a report that is none": (
         lambda s: (s / "reports" / RUN_ID / "report.json").write_text("{}"),
-        "expected the format sovctl-report-v1",
+        "expected the format sovctl-report-v2",
     ),
 }
 

@@ -338,11 +338,11 @@ def test_a_control_with_partly_expired_evidence_is_an_error_and_names_it() -> No
 
 
 def test_a_failure_does_not_expire() -> None:
-    assert aged(expiring("FAIL", "2026-11-01T00:00:00Z")).state is ControlState.FAIL
+    assert aged(expiring("FAIL", "2026-11-21T11:00:00Z")).state is ControlState.FAIL
 
 
 def test_a_waiver_does_not_cover_expired_evidence() -> None:
-    items = expiring("UNKNOWN", "2026-11-01T00:00:00Z") + TWO
+    items = expiring("UNKNOWN", "2026-11-21T11:00:00Z") + TWO
     assert aged(items, exceptions=waived()).state is ControlState.ERROR
 
 

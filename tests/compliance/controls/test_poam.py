@@ -108,10 +108,10 @@ def test_unknown_missing_and_never_run_checks_are_rows() -> None:
 
 
 def test_expired_evidence_is_a_row_with_its_record() -> None:
-    items = [made("disk.encrypted", node, others=NODES, expires="2026-11-20T00:00:00Z") for node in NODES]
-    assessment = assess(PACK, stored(items + CLOCK), on=TODAY, at=datetime(2026, 11, 21, tzinfo=UTC))
+    items = [made("disk.encrypted", node, others=NODES, expires="2026-11-21T11:00:00Z") for node in NODES]
+    assessment = assess(PACK, stored(items + CLOCK), on=TODAY, at=datetime(2026, 11, 21, 12, tzinfo=UTC))
     (row,) = plan_of_action([assessment], on=TODAY, terms=TERMS)
-    assert row.reasons[0] == "gpu-1: evidence expired at 2026-11-20T00:00:00Z"
+    assert row.reasons[0] == "gpu-1: evidence expired at 2026-11-21T11:00:00Z"
     assert len(row.evidence) == 3
 
 

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from evidence_specimens import RUN_ID, everywhere, fill, made, open_ledger
+from evidence_specimens import RUN_ID, everywhere, fill, made, open_ledger, population
+from pydantic import ValidationError
 
 from sovctl.compliance.evidence.layout import record_file_name
 from sovctl.compliance.evidence.runs import EvidenceDamaged, list_runs, load_run, read_raw, read_runs
@@ -75,9 +76,12 @@ def test_refuses_raw_output_of_another_digest(tmp_path: Path) -> None:
 
 
 def test_refuses_a_target_outside_the_population(tmp_path: Path) -> None:
-    item = made("gpu.count", "gpu-9", population=["gpu-1"])
+    with pytest.raises(ValidationError, match="population"):
+        made("gpu.count", "gpu-9", population=population(["gpu-1"]))
+    evidence, raw = made("gpu.count", "gpu-9")
+    changed = evidence.model_copy(update={"population": population(["gpu-1"])})
     with open_ledger(tmp_path) as ledger, pytest.raises(InputError, match="population"):
-        EvidenceStore(tmp_path / "evidence", ledger, run_id=RUN_ID).add(*item)
+        EvidenceStore(tmp_path / "evidence", ledger, run_id=RUN_ID).add(changed, raw)
 
 
 def test_refuses_a_second_answer_in_the_same_run(tmp_path: Path) -> None:
@@ -119,7 +123,7 @@ def test_a_verdict_cannot_be_improved_afterwards(state: Path) -> None:
 
 
 def test_a_file_without_a_leaf_counts_for_nothing(state: Path) -> None:
-    data = canonical_json(made("gpu.count")[0].model_dump(mode="json"))
+    data = canonical_json(made("gpu.count")[0].as_record())
     name = record_file_name("gpu.count", "site", sha256_hex(data))
     record_files(state)[0].with_name(name).write_bytes(data)
     record_files(state)[0].with_name("renamed.json").write_bytes(data)

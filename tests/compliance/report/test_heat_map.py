@@ -22,7 +22,7 @@ DAY = date(2026, 11, 21)
 CONTROL = Control(id="cm-11", title="T", family="F", mapping=control_map(WAIVED, "a.two"))
 PACK = Pack(name="p", title="t", source="s", licence="l", controls=(CONTROL,))
 VERDICTS = st.sampled_from(["PASS", "PASS", "WARN", "FAIL", "UNKNOWN", "N/A", None])
-EXPIRIES = st.sampled_from(["2026-11-20T00:00:00Z", "2036-12-21T10:15:01Z"])
+EXPIRIES = st.sampled_from(["2026-11-21T11:00:00Z", "2036-12-21T10:15:01Z"])
 
 
 def shown(items: list[Any]) -> tuple[str, HeatMap, dict[str, list[dict[str, Any]]], dict[str, int]]:
@@ -38,9 +38,10 @@ def shown(items: list[Any]) -> tuple[str, HeatMap, dict[str, list[dict[str, Any]
     }
     by_check: dict[str, list[dict[str, Any]]] = {}
     for each in records:
-        record = each.evidence.model_dump(mode="json")
+        record, population = each.evidence.as_record(), each.evidence.population.model_dump(mode="json")
         stale = is_stale(record["expires"], record["verdict"], "2026-11-21T12:00:00Z")
         item = {"sha256": each.sha256, "record": record, "leaf_index": each.leaf_index, "proof": [], "stale": stale}
+        item["population"] = population
         by_check.setdefault(record["check_id"], []).append(item)
     numbers = {each.sha256: number for number, each in enumerate(records, start=1)}
     return result.state.value, heat_map([control], by_check, numbers), by_check, numbers

@@ -25,6 +25,7 @@ from sovctl.compliance.controls import scope
 from sovctl.compliance.controls.assessment import assess
 from sovctl.compliance.controls.exceptions import Attestation, Exceptions, Waiver
 from sovctl.compliance.controls.framework import Control, Pack, builtin_pack, load_pack
+from sovctl.compliance.evidence.record import Actor, Clock
 from sovctl.compliance.evidence.runs import EvidenceDamaged
 from sovctl.compliance.ledger.errors import LedgerDamaged
 from sovctl.compliance.ledger.reader import LedgerReader
@@ -168,7 +169,10 @@ def test_the_page_needs_no_network_and_has_one_script(reported: Published) -> No
 
 def test_what_a_node_said_cannot_become_markup(tmp_path: Path) -> None:
     nasty = "<script>alert(1)</script>\"'><img src=x>"
-    fill(tmp_path, [made("gpu.count", reason=nasty, command=nasty, title=nasty, actor=nasty)])
+    texts = dict.fromkeys(("reason", "command", "title", "rule"), nasty)
+    actor = Actor(user=nasty, account=nasty, host=nasty)
+    clock = Clock(measured="2026-11-21T10:14:59Z", offset_us=0, source=nasty)
+    fill(tmp_path, [made("gpu.count", actor=actor, clock=clock, **texts)])
     html = (published(tmp_path).folder / "report.html").read_text()
     assert html.count("<script") == 1  # the page's own
     assert "<img" not in html
@@ -268,7 +272,11 @@ BREAKS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a record dropped": (edited(lambda d: d["evidence"].pop()), "from the evidence"),
     "a population narrowed": (
-        edited(lambda d: d["evidence"][0]["record"].update(population=["gpu-1"])),
+        edited(lambda d: next(iter(d["populations"].values())).update(declared=["gpu-1"])),
+        "expected a population with digest",
+    ),
+    "a population swapped": (
+        edited(lambda d: d["evidence"][0]["record"].update(population_sha256="a" * 64)),
         "expected a record with digest",
     ),
     "a summary improved": (
@@ -415,7 +423,9 @@ def test_the_single_file_decides_as_we_do(answers: list[str | None], expiries: l
     assessment = assess(SMALL, records, on=day, at=at, exceptions=EXCEPTIONS)
     by_check: dict[str, list[dict[str, Any]]] = {}
     for record in records:
-        by_check.setdefault(record.evidence.check_id, []).append(record.evidence.model_dump(mode="json"))
+        by_check.setdefault(record.evidence.check_id, []).append(
+            record.evidence.as_record() | {"population": record.evidence.population.declared}
+        )
     for result in assessment.results:
         plain = {
             "id": result.control.id,

@@ -24,6 +24,7 @@ from sovctl.compliance.verdict import Verdict
 from sovctl.engine.checks.model.result import Result
 from sovctl.engine.checks.model.target import CheckTarget
 from sovctl.engine.checks.runner import transport
+from sovctl.engine.checks.runner.circumstances import Circumstances
 from sovctl.engine.checks.runner.evidence import keep
 from sovctl.engine.checks.runner.run import SUITE, run
 from sovctl.engine.checks.runner.worker import Worker, stop
@@ -57,23 +58,25 @@ def test_an_unreachable_node_is_unknown_for_every_check_and_never_a_crash(quiet_
 def test_evidence_of_a_run_is_complete_and_under_the_signed_root(quiet_site: Path) -> None:
     site = Site.open(quiet_site, touches_nodes=True)
     found = run(site, today=TODAY, nodes=["a1", "site"])
-    stored = keep(site, found)
+    stored = keep(site, found, Circumstances.of(site))
     (run_id,) = list_runs(site.state.evidence)
     loaded = load_run(site.state.evidence, run_id, LedgerReader(site.state.ledger))
     assert [each.evidence for each in loaded.records] == [each.evidence for each in stored]
     assert verify_ledger(site.state.ledger).is_whole
     for each in stored:
         evidence = each.evidence
-        assert evidence.target in evidence.population
+        assert evidence.target in evidence.population.sampled
         assert evidence.spec_sha256 == site.loaded.spec_sha256
-        assert evidence.plan_sha256 is None
+        assert (evidence.plan_sha256, evidence.apply_run) == ("none", "none")
         assert evidence.command
         assert not evidence.simulated
     targets = {each.evidence.target for each in stored}
     assert targets == {"a1", "site"}
-    # What was not looked at is in the population all the same, so that it cannot be forgotten.
+    # What was not looked at is declared all the same, so that it cannot be forgotten.
     clock = next(each.evidence for each in stored if each.evidence.check_id == "clock.synchronized")
-    assert clock.population == ["a1", "a2"]
+    assert clock.population.declared == ("a1", "a2")
+    assert (clock.population.sampled, clock.population.sample_rule) == (("a1",), "targets on a1, site")
+    assert (clock.population.discovered, clock.population.not_discovered) == ((), ("a1",))
 
 
 @pytest.mark.parametrize(

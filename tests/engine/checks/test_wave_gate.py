@@ -36,7 +36,7 @@ def test_every_attempt_is_stored_as_evidence_of_the_plan_and_no_report_is_made_o
     site = Site.open(quiet_site, touches_nodes=True)
     key = load_or_create(site.state.prepare().keys / "ledger.key")
     with Ledger.open(site.state.ledger, origin="sovctl.x/site", key=key) as ledger:
-        found = CheckGate(site, ledger, "ab" * 32).check({"a1": ["perimeter"]})
+        found = CheckGate(site, ledger, "ab" * 32, "r1").check({"a1": ["perimeter"]})
     assert "perimeter.default-drop UNKNOWN" in found.problems["a1"]
     assert len(found.evidence_runs) == ATTEMPTS
     stored = read_runs(site.state.evidence, LedgerReader(site.state.ledger))
@@ -44,5 +44,5 @@ def test_every_attempt_is_stored_as_evidence_of_the_plan_and_no_report_is_made_o
     for run in stored.values():
         assert run.problems == ()
         assert {each.evidence.verdict for each in run.records} == {Verdict.UNKNOWN}
-        assert {each.evidence.plan_sha256 for each in run.records} == {"ab" * 32}
+        assert {(each.evidence.plan_sha256, each.evidence.apply_run) for each in run.records} == {("ab" * 32, "r1")}
     assert list_runs(site.state.evidence) == []
