@@ -35,6 +35,7 @@ COMMANDS = (
     "inventory",
     "lock",
     "catalog",
+    "bundle",
     "audit",
     "gateway",
     "lab",

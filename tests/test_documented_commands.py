@@ -27,6 +27,7 @@ from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.witness import request
 from sovctl.compliance.ledger.witness_memory import WitnessMemory
 from sovctl.compliance.signing import load_or_create, parse_vkey
+from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import ExitCode
 
 TIMEOUT_S = 120
@@ -176,9 +177,21 @@ def _with_results(folder: Path) -> None:
     )
 
 
+def _mirror(folder: Path) -> None:
+    """Files of a mirror, and their lock."""
+    (folder / "mirror").mkdir()
+    entries = []
+    for name in ("chrony_4.3-2_amd64.deb", "nftables_1.0_amd64.deb"):
+        (folder / "mirror" / name).write_text(f"invented content of {name}\n")
+        content = (folder / "mirror" / name).read_bytes()
+        entries.append({"path": name, "size": len(content), "sha256": sha256_hex(content), "kind": "deb"})
+    (folder / "lock.json").write_text(json.dumps({"files": entries}))
+
+
 PREPARED: dict[str, Callable[[Path], None]] = {
     "README": _cloud_key,
     "audit": _audited,
+    "bundle": _mirror,
     "evidence": _with_results,
     "fabric": _captures,
     "gateway": _gateway,
