@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,7 @@ COMMANDS = (
     "lock",
     "catalog",
     "bundle",
+    "import",
     "audit",
     "gateway",
     "lab",
@@ -108,7 +110,8 @@ def _root(
 
 
 for _name in COMMANDS:
-    importlib.import_module(f"sovctl.cli.commands.{_name}").register(app)
+    _module = f"{_name}_" if keyword.iskeyword(_name) else _name
+    importlib.import_module(f"sovctl.cli.commands.{_module}").register(app)
 
 
 # Typer may vendor its own copy of click, so the base class of its usage errors cannot be imported by name.

@@ -65,6 +65,9 @@ OTHER_EXITS = {
     ("node", "sovctl node packet dgx-1 --out dgx-1-repair.zip"): ExitCode.BAD_INPUT,
     ("node", 'sovctl node forget n2 --reason "destroyed, protocol 4711"'): ExitCode.BAD_INPUT,  # was never a node
 }
+OTHER_EXITS |= {
+    ("import", line): ExitCode.BAD_INPUT for line in typed(PAGES["import"]) if " status" not in line
+}  # no policy; run in tests/engine/bundle
 UNPROVEN = ("entry-1.tlog-proof --key kept/log.vkey", ".sovctl", ".sovctl/reports/20261121T101500Z-3fa9")
 OTHER_EXITS |= {("audit", f"sovctl audit verify {each}"): ExitCode.UNPROVEN for each in UNPROVEN}
 OTHER_EXITS |= {

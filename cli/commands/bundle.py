@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .. import output
-from . import bundle_root
+from . import bundle_media, bundle_root
 
 if TYPE_CHECKING:
     from sovctl.engine.bundle.signing import SignatureState
@@ -32,6 +32,7 @@ def register(app: typer.Typer) -> None:
         "--key holders/anna.key --key holders/ben.key --key holders/builder.key -o store"
     )(build)
     group.command(epilog="Example: sovctl bundle sign store --key holders/ben.key")(sign)
+    bundle_media.register(group)
     group.command(epilog="Example: sovctl bundle verify stick1 stick2 --root trust")(verify)
 
 
@@ -56,6 +57,10 @@ def build(
     site: Annotated[str, typer.Option(help="Name of the site (site.name); other sites refuse the bundle.")],
     to: Annotated[Path, typer.Option("-o", "--output", help="Folder of the bundle.")],
     key: Keys = None,
+    have: Annotated[
+        Path | None, typer.Option(help="List of published contents of the site, signed; omitted from the bundle.")
+    ] = None,
+    have_key: Annotated[Path | None, typer.Option(help="Public key (.vkey) of the site, for --have.")] = None,
     sequence: Annotated[
         int | None, typer.Option(min=1, help="Number of the bundle; default: the one after the newest of the folder.")
     ] = None,
@@ -70,10 +75,16 @@ def build(
     from sovctl.engine.bundle import signing
     from sovctl.engine.bundle.build import Request
     from sovctl.engine.bundle.build import build as build_store
+    from sovctl.engine.bundle.keys import read_vkey
     from sovctl.engine.bundle.lock_file import read_lock
+    from sovctl.engine.bundle.published import read
     from sovctl.engine.bundle.sizes import parse_size
     from sovctl.engine.bundle.store import Store
+    from sovctl.support.errors import InputError
 
+    if (have is None) != (have_key is None):
+        raise InputError("expected --have and --have-key together", hint="the site gives both files")
+    at_site = read(have, read_vkey(have_key)[1], site=site).contents if have and have_key else frozenset()
     signers = [load(path) for path in key or ()]
     locked, lock_sha256 = read_lock(lock)
     request = Request(
@@ -82,6 +93,7 @@ def build(
         lock_sha256=lock_sha256,
         trust=trust,
         site=site,
+        at_site=at_site,
         sequence=sequence,
         chunk_bytes=parse_size(chunk_size, where="--chunk-size"),
         expires_days=expires_days,

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from sovctl.support.atomic_files import read_error_reason
+from sovctl.support.bounded_files import read_bounded
+from sovctl.support.errors import InputError
 
 from .manifest import Chunk
 from .medium import Medium
 from .trust import Verified, open_bundle
 
 BLOCK_BYTES = 1 << 20
+_MAX_LIST_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,21 @@ def blocks(medium: Medium, chunk: Chunk) -> Iterator[memoryview]:
         while left > 0 and (count := file.readinto(buffer)):
             left -= count
             yield buffer[:count]
+
+
+def read_missing(path: Path) -> frozenset[str]:
+    """Return the chunks of a `missing.txt`.
+
+    Raises:
+        InputError: unreadable, or not such a list.
+    """
+    try:
+        lines = read_bounded(path, _MAX_LIST_BYTES).decode().split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read the list: {read_error_reason(error)}", where=str(path)) from None
+    if not lines or not all(re.fullmatch(r"[0-9a-f]{64}", line) for line in lines):
+        raise InputError("expected one SHA-256 per line", where=str(path), hint="use missing.txt of verify or import")
+    return frozenset(lines)
 
 
 def missing_text(missing: Sequence[str]) -> str:

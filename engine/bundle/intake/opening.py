@@ -1,0 +1,78 @@
+"""Opens the imports of a site: its name, ledger, policy and store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sovctl.compliance.signing import load_or_create
+
+from ...site.state_folder import SiteState
+from ...validation.load import load
+from . import history
+from .history import Bundle, State
+from .intake import Intake, LedgerFiles
+from .policy import FILE
+from .policy import load as load_policy
+from .site_store import SiteStore
+
+
+@contextmanager
+def open_intake(
+    site: Path,
+    into: Path,
+    *,
+    state: Path | None = None,
+    policy: Path | None = None,
+    report: Callable[[str], object] = str,
+) -> Iterator[Intake]:
+    """Yield the imports of a site, and hold the site's lock.
+
+    Args:
+        site: site.yaml, or its folder.
+        into: store.
+        policy: default: `import-policy.yaml` next to site.yaml.
+
+    Raises:
+        SpecError: site.yaml or the policy is invalid.
+        Busy: another process is changing the site.
+    """
+    loaded = load(site / "site.yaml" if site.is_dir() else site)
+    paths = SiteState.of_site(loaded.path, state)
+    name = loaded.spec.site.name
+    rules = load_policy(policy or loaded.path.resolve().parent / FILE)
+    ledger = LedgerFiles(paths.ledger, f"sovctl.{name}/site", lambda: load_or_create(paths.keys / "ledger.key"))
+    with paths.exclusive("import"):
+        yield Intake(SiteStore(into), ledger, site=name, policy=rules, report=report)
+
+
+def statuses(site: Path, into: Path, *, state: Path | None = None) -> list[dict[str, Any]]:
+    """Return all bundles of the ledger, in its order, as plain values."""
+    loaded = load(site / "site.yaml" if site.is_dir() else site)
+    paths = SiteState.of_site(loaded.path, state)
+    return [_status(each, SiteStore(into)) for each in history.read(paths.ledger).bundles.values()]
+
+
+def _status(bundle: Bundle, store: SiteStore) -> dict[str, Any]:
+    approved = bundle.records.get(State.APPROVED)
+    quarantine = store.quarantine(bundle.id)
+    received = "-"
+    if quarantine.root.is_dir():
+        chunks = quarantine.manifest(str(bundle.opened["manifest_sha256"])).chunks
+        done = quarantine.chunks_done()
+        size = sum(each.size for each in chunks if each.sha256 in done)
+        received = (
+            f"{len(done)} of {len(chunks)} chunks, {size / 1e6:.1f} of {sum(e.size for e in chunks) / 1e6:.1f} MB"
+        )
+    return {
+        "bundle": bundle.id,
+        "sequence": bundle.sequence,
+        "state": str(bundle.state),
+        "created": bundle.opened["created"],
+        "signers": bundle.opened["signers"],
+        "importer": bundle.opened["importer"]["name"],
+        "approver": approved["approver"]["name"] if approved else None,
+        "received": received,
+    }
