@@ -105,7 +105,6 @@ def apply(
 
 def _rolled_back(opened: Site, site: Path, state: Path | None, *, resume: bool) -> Site:
     """Return the site with its earlier description. Unless an apply is resumed, plan it, show and save the plan."""
-    from sovctl.engine.plan import file
     from sovctl.engine.site.applied import check_locks, of_plan, previous
     from sovctl.engine.site.site import Site
 
@@ -123,6 +122,6 @@ def _rolled_back(opened: Site, site: Path, state: Path | None, *, resume: bool) 
         observed, unknown = earlier.observe_reachable(context, None, report=lambda text: output.progress(text))
         output.progress_done()
         made = earlier.plan(context, observed, unknown=unknown)
-        file.write(made, earlier.state.plan_file, earlier.plan_key())
+        earlier.save_plan(made)
         show_plan(made)
     return earlier

@@ -19,6 +19,13 @@ Copy = Annotated[
 _DEFAULT = Path(".sovctl/ledger")
 
 
+def complete_type(incomplete: str) -> list[tuple[str, str]]:
+    """Return the types of records that begin with the typed text."""
+    from sovctl.compliance.ledger.record_types import complete
+
+    return complete(incomplete)
+
+
 def register(group: typer.Typer) -> None:
     """Add the commands to `sovctl audit`."""
     group.command(epilog="Example: sovctl audit search --type 'apply-*' --since 2026-11-01")(search)
@@ -29,7 +36,12 @@ def register(group: typer.Typer) -> None:
 def search(
     ledger: Ledger = _DEFAULT,
     types: Annotated[
-        list[str] | None, typer.Option("--type", help="Type of records, or a pattern such as 'gateway.*'; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--type",
+            help="Type of records, or a pattern such as 'gateway.*'; repeatable.",
+            autocompletion=complete_type,
+        ),
     ] = None,
     node: Annotated[str, typer.Option(help="Node, target or pool of the record.")] = "",
     identifier: Annotated[str, typer.Option("--id", help="Id of a request, a run, a hand-off or a check.")] = "",

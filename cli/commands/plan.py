@@ -45,7 +45,8 @@ def plan(
     ),
 ) -> int:
     """Compare every node with site.yaml. Show and save the changes, their order and reasons."""
-    from sovctl.engine.plan import file
+    from datetime import UTC, datetime
+
     from sovctl.engine.plan.order import RESOURCE_TYPES
     from sovctl.engine.plan.scope import chosen
     from sovctl.engine.site.site import Site
@@ -70,10 +71,8 @@ def plan(
     else:
         observed, unknown = observe(opened, context, scope)
         made = opened.plan(context, observed, scope=scope, unknown=unknown)
-        if not no_save:
-            file.write(made, opened.state.plan_file, opened.plan_key())
-        if out is not None:
-            file.write(made, out, opened.plan_key())
+        opened.record_waivers(datetime.now(UTC).date())
+        opened.save_plan(made, out=out, no_save=no_save)
     if as_json:
         body: dict[str, Any] = made.body()
         output.document({**body, "sha256": made.sha256})

@@ -58,6 +58,7 @@ def register(app: typer.Typer) -> None:
         from sovctl.engine.checks.runner.compliance_inputs import load_inputs
         from sovctl.engine.checks.runner.fabric_figure import figures_of
         from sovctl.engine.site.state_folder import SiteState
+        from sovctl.engine.site.state_records import record_waivers
         from sovctl.support.errors import InputError
 
         site_file = site or Path("site.yaml")
@@ -70,6 +71,10 @@ def register(app: typer.Typer) -> None:
         origin = LedgerReader(paths.ledger).checkpoint.origin
         now = datetime.now(UTC)
         key = load(paths.keys / "ledger.key")
+        with Ledger.open(paths.ledger, origin=origin, key=key) as ledger:
+            for source, found in inputs.waivers.items():
+                name = inputs.subject.site if inputs.subject else origin
+                record_waivers(ledger.append, paths, name, found, day=now.date(), source=source)
         # The site's lock too: a running verify needs the ledger at its end, and would lose its evidence.
         with paths.exclusive("report"), Ledger.open(paths.ledger, origin=origin, key=key) as ledger:
             reports = [

@@ -84,6 +84,7 @@ def verify(
         from sovctl.engine.site.site import Site
 
         opened = Site.open(site, state=state, touches_nodes=True)
+        opened.record_waivers(datetime.now(UTC).date())
         with opened.state.exclusive("verify"):
             about = Circumstances.of(opened)
             found = run(

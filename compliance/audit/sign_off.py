@@ -9,16 +9,21 @@ person signs on another machine, and only the file is carried back.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError, SovctlError
+from sovctl.support.operator_name import operator_name
 
 from ..attestation import sign, statement
+from ..ledger import state_files
+from ..ledger.format import CHECKPOINT
 from ..verify_key import Signer
 from .report_folder import signed_files, verify_report
 from .result import AuditResult
+from .signatures import FOLDER as SIGNATURES
 from .signatures import signature_file
 
 PROPERTIES = ("SOVCTL_REPORT_VERIFIED", "SOVCTL_REPORT_APPROVED")
@@ -29,12 +34,20 @@ class ReportRefused(SovctlError):
     """The report has findings and is not signed."""
 
 
-def sign_report(folder: Path, key: Signer, *, name: str, time: str) -> Path:
+def sign_report(
+    folder: Path,
+    key: Signer,
+    *,
+    name: str,
+    time: str,
+    record: Callable[[dict[str, Any]], object] = lambda _: None,
+) -> Path:
     """Verify a report, and write the signature of one key. Returns the file.
 
     Args:
         name: of the signer, without spaces; as in the .vkey file.
         time: UTC, such as `2026-11-21T12:00:00Z`.
+        record: called with the ledger record before the signature is written; if it raises, nothing is written.
 
     Raises:
         InputError: no report, or the key has signed it.
@@ -53,11 +66,34 @@ def sign_report(folder: Path, key: Signer, *, name: str, time: str) -> Path:
     path = folder / signature_file(key.public)
     if path.exists():
         raise InputError("this key has signed the report", where=str(path))
+    files = signed_files(folder)
     predicate: dict[str, Any] = {
         "verifier": {"id": VERIFIER, "name": key.public.vkey(name)},
         "timeCreated": time,
         "properties": list(PROPERTIES),
     }
-    envelope = sign(statement(signed_files(folder), predicate), key)
-    write_atomic(path, json.dumps(envelope, indent=1, sort_keys=True) + "\n")
+    envelope = sign(statement(files, predicate), key)
+    content = (json.dumps(envelope, indent=1, sort_keys=True) + "\n").encode()
+    entry = _ledger_record(folder.resolve().name, path.name, content, key, time)
+    record(entry | {"report_sha256": files.get("report.json", "")})
+    write_atomic(path, content)
     return path
+
+
+def state_of(folder: Path) -> Path | None:
+    """Return the state folder whose report is in `folder`; None if the report is not in one with a ledger."""
+    parent = folder.resolve().parent
+    state = parent.parent
+    return state if parent.name == "reports" and (state / "ledger" / CHECKPOINT).is_file() else None
+
+
+def _ledger_record(folder: str, file: str, content: bytes, key: Signer, time: str) -> dict[str, Any]:
+    """Return the record of a signature. The name of the signer is only in the signature."""
+    return {
+        "type": state_files.REPORT_SIGNED,
+        "time": time,
+        "operator": operator_name(),
+        "folder": folder,
+        "key_id": key.public.keyid,
+        state_files.FIELD: state_files.digests({f"reports/{folder}/{SIGNATURES}/{file}": content}),
+    }

@@ -30,9 +30,10 @@ from .report_folder import PROOF, EarlierFormat, NoReport, verify_report
 from .reports import compare_reports, report_folders
 from .result import AuditResult
 from .signatures import Signers
+from .state_files import compare_state_files
 from .witnesses import Witnesses, anchors
 
-_FOLDERS = ("ledger", "evidence", "reports", "journal", "documents", "foreign")
+_FOLDERS = ("ledger", "evidence", "reports", "journal", "documents", "foreign", "plans", "facts", "waivers")
 """Folders of a site's state that are compared with the ledger."""
 
 
@@ -166,6 +167,7 @@ def _audit_state(
         compare_journals(state / "journal", reader, result)
         compare_documents(state / "documents", reader, result, result.ledger.keys if result.ledger else ())
         compare_foreign(state / "foreign", reader, result)
+        compare_state_files(state, reader, result)
     except LedgerDamaged as error:  # the damage itself is already a finding
         result.find("ledger", f"evidence, reports and journals: {error.message}; not compared with the ledger")
 

@@ -72,7 +72,8 @@ class Ledger:
         self._entries = os.open(directory / layout.ENTRIES, os.O_RDWR)
         if recovered.adopted or recovered.cut_bytes:
             note = {"type": "recovered", "adopted": recovered.adopted, "cut_bytes": recovered.cut_bytes}
-            self.append([note | ({"cut_sha256": recovered.cut_sha256} if recovered.cut_bytes else {})])
+            note |= {"cut_sha256": recovered.cut_sha256} if recovered.cut_bytes else {}
+            self.append_encoded([encode_record(note)])
             self.checkpoint()
         self.adopt_pending()
 
@@ -122,7 +123,7 @@ class Ledger:
         return self._frontier.size
 
     def append(self, records: Sequence[Mapping[str, Any]]) -> range:
-        """Append all records durably, or none of them.
+        """Append all records durably, or none of them. Pending records are appended before them, in the order of time.
 
         Returns:
             Indices of the records, in their order.
@@ -131,7 +132,10 @@ class Ledger:
             InputError: a record is too large, or has values that are not plain; none was written.
             LedgerUnwritable: the records are not durable. Do not perform the actions they record.
         """
-        return self.append_encoded([encode_record(record) for record in records])
+        encoded = [encode_record(record) for record in records]
+        with self._thread:
+            self.adopt_pending()
+            return self.append_encoded(encoded)
 
     def append_encoded(self, entries: Sequence[bytes]) -> range:
         """Append outputs of `encode_record`; see `append`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from sovctl.support.errors import InputError
+from sovctl.support.operator_name import operator_name
 
 from ..ledger import format as layout
 from ..ledger.format import Entry
@@ -43,10 +43,15 @@ def record_access(ledger: Path, command: str, conditions: dict[str, Any]) -> boo
         "type": RECORD_TYPE,
         "time": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "command": command,
-        "operator": getpass.getuser(),
+        "operator": operator_name(),
         "query": conditions,
     }
-    return record_or_leave(ledger, record, key_file=ledger.parent / "keys" / "ledger.key")
+    return record_or_leave(
+        ledger,
+        record,
+        key_file=ledger.parent / "keys" / "ledger.key",
+        hint="get write access to the folder; for a copy outside the site add --copy",
+    )
 
 
 def search(ledger: Path, query: Query, *, limit: int) -> list[Entry]:

@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 from sovctl.support.errors import InputError
 
 from ..ledger.format import Entry
+from ..ledger.state_files import FIELD
 
 _NODE_FIELDS = ("node", "target", "pool")
 _PATTERN = re.compile(r"[a-z0-9.*?-]{1,64}")
@@ -31,7 +33,7 @@ class Query:
     types: tuple[str, ...] = ()
     """Types of records, or patterns such as `gateway.*`; one of them has to match."""
     node: str = ""
-    """Value of `node`, `target` or `pool`."""
+    """Value of `node`, `target` or `pool`, or a node of a gather."""
     id: str = ""
     """Value of an id field, such as the id of a request or a run."""
     commitment: str = ""
@@ -61,7 +63,7 @@ class Query:
         kind = str(record.get("type", ""))
         if self.types and not any(fnmatchcase(kind, pattern) for pattern in self.types):
             return False
-        if self.node and all(record.get(field) != self.node for field in _NODE_FIELDS):
+        if self.node and not _is_about(record, self.node):
             return False
         if self.id and all(record.get(field) != self.id for field in _ID_FIELDS):
             return False
@@ -73,6 +75,16 @@ class Query:
         if time is None:
             return False
         return (self.since is None or time >= self.since) and (self.until is None or time < self.until)
+
+
+def _is_about(record: dict[str, Any], node: str) -> bool:
+    """Return whether a record has a node as its subject, or the digest of a file of that node."""
+    files, unreachable = record.get(FIELD), record.get("unreachable")
+    return (
+        any(record.get(field) == node for field in _NODE_FIELDS)
+        or (isinstance(files, dict) and any(Path(name).stem == node for name in files))
+        or (isinstance(unreachable, list) and node in unreachable)
+    )
 
 
 def time_of(record: dict[str, Any]) -> datetime | None:

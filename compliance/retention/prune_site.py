@@ -140,6 +140,8 @@ def _note(entry: Entry, uses: _Uses) -> None:
             uses.add("report", record.get("folder"), index)
         case "documents" | "foreign-evidence" as kind:
             uses.add(_FURTHER[kind], record.get("folder"), index)
+        case "report-signed":
+            uses.add("report", record.get("folder"), index)
     if "journal_sha256" in record:
         uses.add("journal", record.get("run"), index)
 

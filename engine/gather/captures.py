@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,15 @@ LIMIT_BYTES = 256 << 20
 """Largest capture that `load` reads, bytes. A node with 100,000 files has 20 MB."""
 
 
-def save(captures: dict[str, Capture], folder: Path) -> None:
-    """Save captures as `<folder>/<node>.json`, for `load` and `sovctl plan --facts`."""
-    for name, capture in captures.items():
-        write_atomic(folder / f"{name}.json", json.dumps(capture, indent=1, sort_keys=True) + "\n", mode=0o600)
+def encode(capture: Capture) -> bytes:
+    """Return the content of a capture file."""
+    return (json.dumps(capture, indent=1, sort_keys=True) + "\n").encode()
+
+
+def save(contents: Mapping[str, bytes], folder: Path) -> None:
+    """Save outputs of `encode` by node as `<folder>/<node>.json`, for `load` and `sovctl plan --facts`."""
+    for name, content in contents.items():
+        write_atomic(folder / f"{name}.json", content, mode=0o600)
 
 
 def load(folder: Path, names: list[str]) -> dict[str, Capture]:

@@ -83,11 +83,16 @@ class Plan:
         return digest(self.body())
 
 
-def write(plan: Plan, path: Path, key: SigningKey) -> None:
-    """Sign a plan and save it with mode 0600."""
+def encode(plan: Plan, key: SigningKey) -> bytes:
+    """Sign a plan, and return the content of its file."""
     body = plan.body()
     signed = {"plan": body, "sha256": plan.sha256, "signature": sign_document(body, key)}
-    write_atomic(path, json.dumps(signed, indent=1, ensure_ascii=False) + "\n", mode=0o600)
+    return (json.dumps(signed, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def write(plan: Plan, path: Path, key: SigningKey) -> None:
+    """Sign a plan and save it with mode 0600."""
+    write_atomic(path, encode(plan, key), mode=0o600)
 
 
 def read(path: Path, key: VerifyKey) -> Plan:

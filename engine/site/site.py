@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any
 
 from sovctl.compliance.signing import SigningKey, load_or_create
+from sovctl.support.atomic_files import write_atomic
 from sovctl.support.canonical_json import digest, sha256_hex
 from sovctl.support.errors import InputError, SovctlError
 
@@ -17,7 +19,7 @@ from ..lifecycle.certificate_store import has_any, uncertified
 from ..lifecycle.store import load as load_fleet
 from ..plan import code_wheel
 from ..plan.build import Comparison, changes, compare_all, context_of, requests, unmanaged_things
-from ..plan.file import Plan, read
+from ..plan.file import Plan, encode, read
 from ..plan.scope import EVERYTHING, Scope, with_replicas
 from ..plan.serving import Serving
 from ..plan.support import refusals
@@ -25,7 +27,7 @@ from ..plan.waves import waves
 from ..resources.context import Context
 from ..spec import Node, NodeGroup, SiteSpec
 from ..validation.load import LoadedSpec, check_files, load
-from . import baseline_records, members, own_address, tree_records
+from . import baseline_records, members, own_address, state_records, tree_records
 from . import network_namespace as netns
 from .credentials import Credentials
 from .state_folder import SiteState
@@ -82,6 +84,31 @@ class Site:
         if not self.state.plan_file.exists():
             raise InputError("no plan found", where=str(self.state.plan_file), hint="sovctl plan")
         return read(self.state.plan_file, self.plan_key().public)
+
+    def record(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Append records to the site's ledger; see `state_records.appender`."""
+        state_records.appender(self.state, self.spec.site.name)(records)
+
+    def record_waivers(self, day: date) -> None:
+        """Record the waivers of site.yaml that are in effect on a day (UTC), if they differ from the last record."""
+        waivers = state_records.waivers_of_site(self.spec)
+        state_records.record_waivers(self.record, self.state, self.spec.site.name, waivers, day=day)
+
+    def save_plan(self, plan: Plan, *, out: Path | None = None, no_save: bool = False) -> None:
+        """Record a plan in the ledger, and save it.
+
+        Args:
+            out: further file.
+            no_save: do not replace the saved plan. Without `out`, nothing is recorded.
+        """
+        content, path = encode(plan, self.plan_key()), self.state.plan_file
+        files = [each for each in (None if no_save else path, out) if each is not None]
+        if not files:
+            return
+        saved = {} if no_save else {str(path.relative_to(self.state.root)): content}
+        self.record([state_records.plan_record(plan, site_yaml_sha256=self.loaded.text_sha256, saved=saved)])
+        for file in files:
+            write_atomic(file, content, mode=0o600)
 
     def context(self) -> Context:
         """Return the input of the resource types, with unavailable nodes and fingerprints of existing credentials.
@@ -162,7 +189,10 @@ class Site:
         # A removed node that is clean is not observed by the plan that removed it, if its apply is resumed.
         chosen = wanted if nodes is None else {name: wanted[name] for name in nodes if name in wanted}
         gathered = gather.gather(self.reachable, self.folder, chosen, report=report)
-        captures.save(gathered.captures, self.state.facts)
+        contents = {name: captures.encode(each) for name, each in gathered.captures.items()}
+        if contents:  # without an answer no file changes
+            self.record(list(state_records.gather_records(self.spec.site.name, contents, gathered.failures)))
+            captures.save(contents, self.state.facts)
         return gathered
 
     def recorded(self, folder: Path) -> dict[str, NodeFacts]:

@@ -16,6 +16,7 @@
   foreign/    imported results of other tools
   golden/     recorded tokens of pools
   inventory.json   status of the nodes of `sovctl inventory collect`
+  waivers/    waivers and attestations in effect, as last recorded in the ledger
   nodes.json, members.json   life cycle and registry of nodes
   baselines.json   digests of the baselines of nodes
   lock        held while a command changes the site
@@ -62,6 +63,7 @@ class SiteState:
         self.reports = root / "reports"
         self.documents = root / "documents"
         self.foreign = root / "foreign"
+        self.waivers = root / "waivers"
         self.ssh = root / "ssh"
 
     @classmethod

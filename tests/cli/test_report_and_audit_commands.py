@@ -172,7 +172,7 @@ def test_a_witness_signs_and_then_finds_the_cut(site: Path, tmp_path: Path) -> N
     kept = tmp_path / signed.stdout.strip()
     again = sovctl("audit", "witness", tmp_path / "ask", "--folder", "w", cwd=tmp_path)
     assert again.returncode == 1
-    assert "--old-size 11" in again.stderr
+    assert "--old-size 12" in again.stderr
     assert sovctl("audit", "verify", "--checkpoint", kept, cwd=site).returncode == 0
     for name in ("ledger", "evidence", "reports"):  # by somebody who holds the site's keys
         shutil.rmtree(site / ".sovctl" / name)
@@ -180,7 +180,7 @@ def test_a_witness_signs_and_then_finds_the_cut(site: Path, tmp_path: Path) -> N
     assert sovctl("audit", "verify", "--key", key, cwd=site).returncode == 8
     result = sovctl("audit", "verify", "--checkpoint", kept, "--key", key, cwd=site)
     assert result.returncode == 1
-    assert "rolled-back: expected at least the 11 entries" in result.stdout
+    assert "rolled-back: expected at least the 12 entries" in result.stdout
 
 
 @pytest.mark.parametrize("words", [("report",), ("audit", "verify"), ("audit", "checkpoint")])
@@ -197,6 +197,34 @@ def test_two_persons_sign_and_the_verifier_requires_both(site: Path) -> None:
     next((report / "signatures").iterdir()).unlink()
     assert sovctl("audit", "verify", report, *keys, cwd=site).returncode == 1
     assert sovctl("audit", "verify", report, *keys, "--signers", "1", cwd=site).returncode == 8
+
+
+def test_a_signature_at_the_site_is_recorded_and_its_deletion_is_found(site: Path) -> None:
+    report = only_report(site)
+    signed = sovctl("report", "sign", report, "--key", "officer.key", "--name", "officer.example", cwd=site)
+    assert signed.returncode == 0, signed.stderr
+    assert sovctl("audit", "verify", cwd=site).returncode == 8
+    found = json.loads(sovctl("audit", "search", "--type", "report-signed", "--json", cwd=site).stdout)["entries"]
+    assert [entry["record"]["folder"] for entry in found] == [report.name]
+    assert "officer" not in json.dumps(found)
+    next((report / "signatures").iterdir()).unlink()
+    verified = sovctl("audit", "verify", cwd=site)
+    assert verified.returncode == 1
+    assert "is missing, but it is in ledger entry" in verified.stdout
+    with_plain_python = [sys.executable, report / "sovctl-verify.pyz", site / ".sovctl"]
+    assert subprocess.run(with_plain_python, capture_output=True, check=False).returncode == 1
+
+
+def test_a_signature_that_cannot_be_recorded_is_not_written(site: Path) -> None:
+    report = only_report(site)
+    (site / ".sovctl" / "keys" / "ledger.key").unlink()
+    (site / ".sovctl" / "ledger" / "pending").write_text("a file, so that no record can be left")
+    words = ("report", "sign", report, "--key", "officer.key", "--name", "officer.example")
+    refused = sovctl(*words, cwd=site)
+    assert refused.returncode == 3
+    assert "--copy" in refused.stderr
+    assert not (report / "signatures").exists()
+    assert sovctl(*words, "--copy", cwd=site).returncode == 0
 
 
 def test_sign_of_an_absent_report_creates_no_key(site: Path) -> None:

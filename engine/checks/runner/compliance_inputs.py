@@ -6,7 +6,7 @@ publish(..., pack=inputs.packs[0], exceptions=inputs.exceptions, terms=inputs.te
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -17,6 +17,7 @@ from sovctl.compliance.controls.pack import Pack
 from sovctl.compliance.controls.poam import CheckFacts, Deviation, Terms
 from sovctl.compliance.report.document import Subject
 
+from ...site.state_records import WaiverSet, waivers_of_site
 from ...spec import SiteSpec
 from ...validation import load as spec_file
 from ..registry import CHECKS, FORMER_IDS, KNOWN_CHECKS
@@ -33,6 +34,8 @@ class ComplianceInputs:
     packs: tuple[Pack, ...]
     exceptions: Exceptions
     terms: Terms
+    waivers: Mapping[str, WaiverSet]
+    """Waivers in and out of effect by source, for the ledger: `site` for site.yaml, `file` for the further file."""
 
 
 def load_inputs(
@@ -66,11 +69,16 @@ def load_inputs(
         exceptions = exceptions_of_site(
             values, site_file=site_file, packs=tuple(everything.values()), former_ids=FORMER_IDS
         )
+    waivers = {"site": waivers_of_site(spec)} if spec else {}
     if waiver_file:
         further = load_exceptions(waiver_file, packs=tuple(packs.values()), former_ids=FORMER_IDS)
+        waivers["file"] = {
+            "waivers": [each.model_dump(mode="json") for each in further.texts],
+            "attestations": [each.model_dump(mode="json") for each in further.attestations],
+        }
         exceptions = exceptions.with_more(further, where=str(waiver_file))
     subject = Subject(spec.site.name, spec.site.jurisdiction, spec.site.placement.value) if spec else None
-    return ComplianceInputs(subject, tuple(packs.values()), exceptions, terms_of(spec))
+    return ComplianceInputs(subject, tuple(packs.values()), exceptions, terms_of(spec), waivers)
 
 
 def terms_of(spec: SiteSpec | None) -> Terms:

@@ -69,5 +69,5 @@ def test_other_files_are_not_appended(tmp_path: Path, content: bytes) -> None:
 def test_an_access_that_cannot_be_recorded_is_refused(tmp_path: Path) -> None:
     Ledger.open(tmp_path / "log", origin=ORIGIN, key=KEY).close()
     (tmp_path / "log" / pending.FOLDER).write_text("a file")
-    with pytest.raises(InputError, match="cannot record the access"):
+    with pytest.raises(InputError, match="cannot leave a record"):
         pending.record_or_leave(tmp_path / "log", READ, key_file=tmp_path / "absent")

@@ -83,7 +83,7 @@ def test_a_key_file_that_is_not_there_is_bad_input(quiet: Site) -> None:
 
 def test_captures_are_kept_closed_and_come_back(tmp_path: Path) -> None:
     capture = {"node": "n1", "captured": "2026-11-21T09:00:00Z", "commands": {}, "files": {}, "texts": {}}
-    captures.save({"n1": capture}, tmp_path)
+    captures.save({"n1": captures.encode(capture)}, tmp_path)
     assert captures.load(tmp_path, ["n1"]) == {"n1": capture}
     assert (tmp_path / "n1.json").stat().st_mode & 0o777 == 0o600
 

@@ -1,0 +1,45 @@
+"""Types of ledger records that sovctl writes, for completion and documentation. A reader accepts other types."""
+
+from __future__ import annotations
+
+RECORD_TYPES = {
+    "apply-failed": "a wave of an apply failed",
+    "apply-finished": "an apply ended",
+    "apply-interrupted": "an apply was interrupted by the operator",
+    "apply-started": "an apply began",
+    "apply-step": "a line of the journal of an apply",
+    "apply-wave": "a wave of an apply was proven",
+    "audit-read": "a person read entries",
+    "documents": "a folder of documents was published",
+    "evidence": "the result of a check",
+    "foreign-evidence": "results of another tool were imported",
+    "gateway.admin": "an operator acted on the operator page",
+    "gateway.answer": "an answer ended",
+    "gateway.erased": "keys of the vault were destroyed",
+    "gateway.fallback": "a request was sent to a second upstream",
+    "gateway.handoff": "a hand-off was resolved, delivered, or expired",
+    "gateway.heartbeat": "the gateway writes",
+    "gateway.policy": "settings of the gateway were changed",
+    "gateway.request": "a request was sent or refused",
+    "gateway.start": "the gateway began to serve",
+    "gateway.stop": "the gateway ended",
+    "gather": "facts of nodes were gathered",
+    "golden-tokens-recorded": "tokens of a pool were recorded",
+    "heartbeat": "the controller writes",
+    "key-rotated": "the key of the ledger was replaced",
+    "node-breaker": "the circuit breaker opened or was reset",
+    "node-event": "the state of a node changed",
+    "node-removed": "a removed node left the registry",
+    "plan": "a plan was saved",
+    "pruned": "content of entries was removed",
+    "recovered": "a killed writer's entries were adopted",
+    "report": "a report was published",
+    "report-signed": "a person signed a report",
+    "waivers": "the waivers in effect changed",
+}
+"""Sentence by type."""
+
+
+def complete(incomplete: str) -> list[tuple[str, str]]:
+    """Return the types that begin with the typed text, with their sentences."""
+    return [(name, text) for name, text in RECORD_TYPES.items() if name.startswith(incomplete)]
