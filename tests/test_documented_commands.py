@@ -32,6 +32,13 @@ from sovctl.support.errors import ExitCode
 
 TIMEOUT_S = 120
 OTHER_EXITS = {
+    # No gateway next to the site; run in tests/gateway/access/test_subject_commands.py.
+    ("audit", "sovctl audit export --subject idp:5f1c --out person.json --config gateway.yaml"): ExitCode.BAD_INPUT,
+    ("audit", "sovctl audit erase --subject idp:5f1c --dry-run --config gateway.yaml"): ExitCode.BAD_INPUT,
+    (
+        "audit",
+        "sovctl audit erase --tenant retail --values-file person.txt --config gateway.yaml",
+    ): ExitCode.BAD_INPUT,
     (
         "README",
         "sovctl plan my-site/site.yaml",

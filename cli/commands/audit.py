@@ -6,14 +6,14 @@ from typing import Annotated
 import typer
 
 from .. import output
-from . import audit_log, audit_upkeep, audit_witness
+from . import audit_log, audit_subject, audit_upkeep, audit_witness
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to `sovctl`."""
     group = typer.Typer(
         no_args_is_help=True,
-        help="Verify, search and prove ledgers, evidence and reports; exchange checkpoints with a witness.",
+        help="Verify, search and prove ledgers, evidence and reports; exchange checkpoints; erase a subject.",
     )
     app.add_typer(group, name="audit")
     group.command(epilog="Example: sovctl audit verify .sovctl --checkpoint kept/checkpoint --key kept/log.vkey")(
@@ -23,6 +23,7 @@ def register(app: typer.Typer) -> None:
     audit_log.register(group)
     audit_witness.register(group)
     audit_upkeep.register(group)
+    audit_subject.register(group)
 
 
 def verify(

@@ -56,6 +56,16 @@ class Principal:
     subject: str = ""
     """Name under which usage is counted; not a personal name."""
 
+    @property
+    def is_person(self) -> bool:
+        """Whether the name is that of a person at an identity provider, and not one of the settings."""
+        return self.method is Method.TOKEN
+
+    @property
+    def client(self) -> str:
+        """Name for audit records: of a person only the identity provider."""
+        return self.name.partition(":")[0] if self.is_person else self.name
+
     def may_use(self, model: str) -> bool:
         """Return whether the principal may use `model`."""
         return self.routes is None or model in self.routes

@@ -8,7 +8,7 @@
     gateway.admin       durable before an operator's action is done
     gateway.erased      written after keys were destroyed; the vault keeps the erasure until it is durable
 
-- Records hold no text of requests or answers.
+- Records hold no text of requests or answers. A person is named by a commitment; see `subjects`.
 - Records of one request share its `id`.
 - Digests of requests and answers are keyed (HMAC-SHA-256). So a short prompt cannot be guessed from the log, and the
   site can prove that its copy of a text was sent.
@@ -38,6 +38,7 @@ from ..tokens.hmac_key import Digest, HmacKey
 from ..vault.database.erasures import Erasure
 from .erasure_records import erased_fields
 from .records import answer_fields, encode, request_fields, timestamp
+from .subjects import Subjects
 
 
 class AuditSink(Protocol):
@@ -61,12 +62,14 @@ class AuditLog:
     Args:
         secret: key of the digests.
         policy_sha256: digest of the policy that applies.
+        subjects: commitments to persons.
     """
 
     sink: AuditSink
     site: str
     secret: bytes
     policy_sha256: str
+    subjects: Subjects
     metrics: Metrics = field(default_factory=Metrics)
 
     @cached_property
@@ -109,7 +112,7 @@ class AuditLog:
             planned, conversation=conversation, upstream=upstream, reasons=reasons, tokens=tokens, digest=digest
         )
         fields["site"], fields["policy_sha256"] = self.site, self.policy_sha256
-        return self._append("gateway.request", planned.request.request_id, fields)
+        return self._append("gateway.request", planned.request.request_id, fields, by=planned.request.principal)
 
     def fallback(self, planned: Planned, *, upstream: str, tokens: int, reasons: Sequence[str]) -> DurableWrite:
         """Record a request before it is sent to another upstream, because the one before failed.
@@ -178,11 +181,12 @@ class AuditLog:
             {
                 "site": self.site,
                 "action": action,
-                "client": by.name,
+                "client": by.client,
                 "method": by.method.value,
                 "key_id": by.key_id,
                 "fields": dict(fields),
             },
+            by=by,
         )
 
     def erased(self, erasure: Erasure) -> DurableWrite:
@@ -193,12 +197,14 @@ class AuditLog:
         """
         return self._append("gateway.erased", erasure.id, {"site": self.site, **erased_fields(erasure)})
 
-    async def _append(self, kind: str, request_id: str, fields: dict[str, Any]) -> None:
+    async def _append(self, kind: str, request_id: str, fields: dict[str, Any], *, by: Principal | None = None) -> None:
         now = time.time()
         fields["type"], fields["id"] = kind, request_id
         fields["time"] = timestamp(now)
         began = time.perf_counter()
         try:
+            if by is not None and by.is_person:
+                fields["subject"] = await self.subjects.commitment(by.name)
             await self.sink.append_encoded(encode(fields))
             self._commit_s.observe(time.perf_counter() - began)
         except SovctlError as error:

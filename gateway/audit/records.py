@@ -40,7 +40,7 @@ def request_fields(
     principal, inspection = request.principal, inspected.inspection
     fields: dict[str, Any] = {
         "surface": request.surface.name,
-        "client": principal.name,
+        "client": principal.client,
         "method": str(principal.method),
         "key_id": principal.key_id,
         "tenant": principal.tenant,

@@ -1,4 +1,4 @@
-"""`python -m sovctl.gateway init|serve|check|explain|keys|vault|servers|edm`: the gateway's own command line.
+"""`python -m sovctl.gateway init|serve|check|explain|keys|vault|subject|servers|edm`: the gateway's own command line.
 
 `sovctl gateway` runs this program. sovctl's command line must not import the gateway's modules, and a node that
 only runs a gateway needs nothing else. Every error ends in a message and an exit code. An internal error is reported
@@ -26,6 +26,7 @@ from ..telemetry import log
 from . import edm as edm_command
 from . import keys as keys_command
 from . import servers as servers_command
+from . import subject as subject_command
 from . import vault as vault_command
 
 _CONFIG = Path("/etc/sovctl/gateway.yaml")
@@ -90,6 +91,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     vault_command.add_subcommands(
         subparsers.add_parser("vault", help="manage the vault's keys while gateways serve"), _CONFIG
+    )
+    subject_command.add_subcommands(
+        subparsers.add_parser("subject", help="erase or copy the data about one subject"), _CONFIG
     )
     servers_command.add_subcommands(
         subparsers.add_parser("servers", help="drain servers of pools while gateways serve"), _CONFIG
@@ -194,6 +198,7 @@ _COMMANDS = {
     "explain": _explain,
     "keys": keys_command.run,
     "vault": vault_command.run,
+    "subject": subject_command.run,
     "servers": servers_command.run,
     "edm": edm_command.run,
 }

@@ -60,13 +60,13 @@ def run(options: argparse.Namespace) -> int:
         SovctlError: the settings, the keys or the database are unusable.
     """
     settings = load_settings(options.config)
-    _require_its_user(settings)
-    done = asyncio.run(_with_vault(settings, lambda vault: _COMMANDS[options.vault_command](vault, settings, options)))
+    require_its_user(settings)
+    done = asyncio.run(with_vault(settings, lambda vault: _COMMANDS[options.vault_command](vault, settings, options)))
     sys.stdout.write((json.dumps(done, indent=2) if options.json else _in_words(done)) + "\n")
     return ExitCode.OK
 
 
-def _require_its_user(settings: GatewaySettings) -> None:
+def require_its_user(settings: GatewaySettings) -> None:
     """Require the gateway's user, because files of another user would be unusable for the gateway."""
     path = settings.vault.path
     if path is not None and not path.exists():
@@ -80,9 +80,10 @@ def _require_its_user(settings: GatewaySettings) -> None:
             )
 
 
-async def _with_vault(
+async def with_vault(
     settings: GatewaySettings, use: Callable[[Vault], Awaitable[Mapping[str, Any]]]
 ) -> Mapping[str, Any]:
+    """Return the result of `use` with the vault of the settings open."""
     from ..vault import load_keks, open_vault
 
     vault = await open_vault(settings.vault, load_keks(settings.vault), statement_timeout_s=_STATEMENT_TIMEOUT_S)

@@ -24,6 +24,7 @@ from sovctl.support.secret_files import read_secret
 
 from ..audit.audit_log import AuditLog
 from ..audit.erasure_records import erased_fields
+from ..audit.subjects import Subjects
 from ..domain.errors import Refused
 from ..settings import GatewaySettings
 from ..tokens.conversation import Conversation, conversation_of
@@ -49,22 +50,29 @@ async def erase(vault: Vault, settings: GatewaySettings, options: argparse.Names
     scope = await _scope(vault, settings, options)
     if not options.yes:
         found = [len(batch) async for batch in vault.eraser.conversations(scope)]
-        sys.stderr.write(
-            f"This destroys keys in up to {sum(found)} conversations and cannot be undone. Type erase to continue: "
-        )
-        sys.stderr.flush()
-        answer = sys.stdin.readline()
-        if not answer.endswith("\n"):
-            sys.stderr.write("\n")
-        if answer.strip() != "erase":
-            raise InputError("not confirmed; nothing was erased", hint="or say --yes")
+        confirm(f"This destroys keys in up to {sum(found)} conversations and cannot be undone.")
 
     def progress(done: int) -> None:
         sys.stderr.write(f"{done} conversations\n")
 
     erasure = await vault.eraser.erase(scope, by=account(), progress=progress)
-    await _record(vault, settings, erasure)
+    await record(vault, settings, erasure)
     return {"id": erasure.id, "site": settings.site, **erased_fields(erasure), "is_recorded": True}
+
+
+def confirm(warning: str) -> None:
+    """Ask for the word `erase`.
+
+    Raises:
+        InputError: another answer.
+    """
+    sys.stderr.write(f"{warning} Type erase to continue: ")
+    sys.stderr.flush()
+    answer = sys.stdin.readline()
+    if not answer.endswith("\n"):
+        sys.stderr.write("\n")
+    if answer.strip() != "erase":
+        raise InputError("not confirmed; nothing was erased", hint="or say --yes")
 
 
 def account() -> str:
@@ -122,7 +130,7 @@ def _named(name: str, options: argparse.Namespace, secret: bytes, version: int) 
     )
 
 
-async def _record(vault: Vault, settings: GatewaySettings, erasure: Erasure) -> None:
+async def record(vault: Vault, settings: GatewaySettings, erasure: Erasure) -> None:
     """Wait until the ledger contains the erasure, or record it.
 
     Raises:
@@ -152,4 +160,6 @@ async def _write(vault: Vault, settings: GatewaySettings) -> None:
     with Ledger.open(ledger.directory, origin=ledger.origin, key=key) as opened:
         async with GroupCommit(opened) as group:
             secret = load_token_keys(settings).audit
-            await vault.record_erasures(AuditLog(group, settings.site, secret, settings.policy.digest()).erased)
+            subjects = Subjects.of(vault, ledger)
+            audit = AuditLog(group, settings.site, secret, settings.policy.digest(), subjects)
+            await vault.record_erasures(audit.erased)

@@ -14,7 +14,7 @@ statements are the same for both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,6 +120,23 @@ class Queue:
         """Return the hand-offs that wait or are taken, oldest first."""
         select = f"SELECT {_COLUMNS} FROM cases WHERE {_OPEN} ORDER BY made_at, id LIMIT $1"  # noqa: S608
         return [_case(row) for row in await self._tables.rows(select, most)]
+
+    async def all_cases(self) -> list[HandoffCase]:
+        """Return every hand-off, oldest first."""
+        return [_case(row) for row in await self._tables.rows(f"SELECT {_COLUMNS} FROM cases ORDER BY made_at, id")]  # noqa: S608
+
+    async def delete(self, case_ids: Sequence[str]) -> int:
+        """Delete hand-offs and their webhook calls in one transaction, and return their number.
+
+        Raises:
+            QueueFailed: none was deleted.
+        """
+        steps = [
+            (f"DELETE FROM {table} WHERE {column} = $1", (each,))  # noqa: S608
+            for each in case_ids
+            for table, column in (("outbox", "case_id"), ("cases", "id"))
+        ]
+        return sum((await self._tables.change(*steps))[1::2])
 
     async def take(self, case_id: str, *, by: str, now: int, expires_at: int) -> bool:
         """Assign a waiting hand-off to an operator. Return False if it does not wait."""

@@ -30,6 +30,7 @@ from ..access.assertion import PrincipalSigner
 from ..api.app import AppContext
 from ..audit.audit_log import AuditLog, AuditSink
 from ..audit.records import timestamp
+from ..audit.subjects import Subjects
 from ..detect import make_detector
 from ..detect.clean_text_cache import Finder
 from ..handoff.queue import open_queue
@@ -181,7 +182,8 @@ class Components:
             servers = stack.enter_context(DrainedServers(drained, upstreams.values()))
             servers.follow()  # before the first request: servers may have been drained while the gateway was stopped
             stack.callback(asyncio.create_task(follow_drained_servers(servers), name="drained servers").cancel)
-        audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), self._metrics)
+        subjects = Subjects.of(vault, settings.ledger)
+        audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), subjects, self._metrics)
         store = await open_store(settings)
         quota = await stack.enter_async_context(
             Quota(settings.quota, settings.access.teams, store, disk_timeout_s=settings.disk_timeout_s)

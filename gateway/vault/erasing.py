@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -46,10 +46,11 @@ _TOUCH_EVERY_S = 60.0
 class Scope:
     """What to erase, as digests; contains no name and no value."""
 
-    kind: Literal["conversation", "subject", "tenant"]
+    kind: Literal["conversation", "principal", "subject", "tenant"]
     digest: bytes
     """Keyed digest of the operator's argument, for the record."""
     conversations: tuple[bytes, ...] = ()
+    """Erased in this order, in batches."""
     tenant: bytes = b""
     subjects: frozenset[bytes] = frozenset()
 
@@ -86,6 +87,15 @@ class Eraser:
         places = (conversation, conversation.related_location("hand-offs"))
         return Scope("conversation", bytes.fromhex(key), tuple(bytes.fromhex(each.key) for each in places))
 
+    def principal(self, conversations: Iterable[Conversation], salts: Conversation) -> Scope:
+        """Return the scope of a client or person: its conversations with their hand-offs, and last its salts.
+
+        An interrupted erasure can be repeated, because its conversations are found with the salts.
+        """
+        places = [each for key in conversations for each in (key, key.related_location("hand-offs"))]
+        last = bytes.fromhex(salts.key)
+        return Scope("principal", last, (*(bytes.fromhex(each.key) for each in places), last))
+
     def tenant(self, name: str) -> Scope:
         """Return the scope of everything of a tenant."""
         tenant = self._index.tenant(name)
@@ -100,7 +110,8 @@ class Eraser:
     async def conversations(self, scope: Scope) -> AsyncIterator[list[bytes]]:
         """Yield batches of the conversations that may lose values."""
         if scope.conversations:
-            yield list(scope.conversations)
+            for start in range(0, len(scope.conversations), _AT_ONCE):
+                yield list(scope.conversations[start : start + _AT_ONCE])
             return
         after = b""
         while found := await self._store.erasures.conversations(

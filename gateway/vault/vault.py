@@ -15,6 +15,7 @@ from .commit_queue import CommitQueue
 from .conversation_cache import ConversationCache
 from .database.erasures import Erasure, Progress
 from .database.store import Store
+from .disclosure import Disclosure
 from .encryption.blind_index import BlindIndex
 from .encryption.keks import Kek
 from .erasing import TOMBSTONE_S, Eraser
@@ -43,7 +44,7 @@ class Vault:
         self._keys = keys
         self._clock = clock
         self._cache = ConversationCache()
-        index = BlindIndex(keys.index_key)
+        self._index = index = BlindIndex(keys.index_key)
         reader = Reader(store, keys, index, self._cache, self._now)
         writer = Writer(
             store,
@@ -63,6 +64,8 @@ class Vault:
         )
         self.eraser = Eraser(store, keys, index, now=self._now, forget=self._cache.drop)
         """Destroys keys permanently; each erasure has a record."""
+        self.disclosure = Disclosure(store, keys, self.eraser)
+        """Finds the values of a person."""
 
     @classmethod
     async def open(
@@ -115,6 +118,7 @@ class Vault:
         *,
         subjects: Subjects | None = None,
         generation: int = 0,
+        keep_s: int | None = None,
     ) -> asyncio.Future[None]:
         """Store the values of tokens and renew the conversation's expiry. The future completes when they are durable.
         A caller that does not wait cancels it.
@@ -123,12 +127,21 @@ class Vault:
             issued: token -> value.
             subjects: token -> identifiers in its value, for erasure; tokens may be absent.
             generation: generation that the tokens were issued with.
+            keep_s: lifetime of the conversation from now, in seconds; None: that of the vault.
 
         Raises:
             Superseded: the conversation was erased since then; issue the tokens again.
             VaultFailed: the values are not durable, or their state is unknown. Do not send the tokens.
         """
-        return self._writes.put(WriteRequest(conversation, issued, subjects or {}, generation))
+        return self._writes.put(WriteRequest(conversation, issued, subjects or {}, generation, keep_s))
+
+    def location(self, purpose: str, name: str) -> Conversation:
+        """Return the location of values that belong to no tenant and no version of the token key.
+
+        Args:
+            name: a keyed digest of it is the location.
+        """
+        return Conversation("", self._index.location(purpose, name).hex(), True, 0)
 
     async def load(self, conversation: Conversation) -> dict[str, str]:
         """Return the values of the conversation's tokens; empty if it expired, was erased or does not exist.

@@ -33,10 +33,15 @@ _EXTEND_AFTER = 1 / 16
 class WriteRequest:
     """A request to store values, with its future."""
 
-    __slots__ = ("conversation", "future", "generation", "issued", "key_version", "subjects", "tenant")
+    __slots__ = ("conversation", "future", "generation", "issued", "keep_s", "key_version", "subjects", "tenant")
 
     def __init__(
-        self, conversation: Conversation, issued: Mapping[str, str], subjects: Subjects, generation: int
+        self,
+        conversation: Conversation,
+        issued: Mapping[str, str],
+        subjects: Subjects,
+        generation: int,
+        keep_s: int | None = None,
     ) -> None:
         self.conversation = bytes.fromhex(conversation.key)
         self.tenant = conversation.tenant
@@ -44,6 +49,7 @@ class WriteRequest:
         self.issued = issued
         self.subjects = subjects
         self.generation = generation
+        self.keep_s = keep_s
         self.future: asyncio.Future[None]
 
     def finish(self, error: VaultFailed | None = None) -> None:
@@ -59,10 +65,11 @@ class WriteRequest:
 class _ConversationWrite:
     """The combined requests for one conversation."""
 
-    __slots__ = ("begins", "entry", "expires_at", "fresh", "key_version", "requests", "subjects", "tenant")
+    __slots__ = ("begins", "entry", "expires_at", "fresh", "keep_s", "key_version", "requests", "subjects", "tenant")
 
-    def __init__(self, entry: Entry | None, tenant: str, key_version: int) -> None:
+    def __init__(self, entry: Entry | None, tenant: str, key_version: int, keep_s: int) -> None:
         self.entry = entry
+        self.keep_s = keep_s
         self.tenant = tenant
         self.key_version = key_version
         self.begins = False
@@ -138,7 +145,8 @@ class Writer:
         for request in requests:
             write = writes.get(request.conversation)
             if write is None:
-                write = _ConversationWrite(self._cache.get(request.conversation), request.tenant, request.key_version)
+                entry, keep_s = self._cache.get(request.conversation), request.keep_s or self._ttl_s
+                write = _ConversationWrite(entry, request.tenant, request.key_version, keep_s)
             entry = write.entry
             generation = entry.generation if entry is not None else 0
             if request.generation != generation:
@@ -163,8 +171,8 @@ class Writer:
 
     def _batch(self, writes: Mapping[bytes, _ConversationWrite], now: int) -> Batch:
         batch = Batch(self._keys.current, now)
-        until, extend_before = now + self._ttl_s, now + self._ttl_s * (1 - _EXTEND_AFTER)
         for conversation, write in writes.items():
+            until, extend_before = now + write.keep_s, now + write.keep_s * (1 - _EXTEND_AFTER)
             entry = write.entry
             if entry is not None and entry.is_active(now):
                 write.expires_at = until if write.fresh or entry.expires_at < extend_before else None

@@ -42,7 +42,7 @@ gateway = typer.Typer(
 @gateway.command("serve", epilog="Example: sovctl gateway serve --config /etc/sovctl/gateway.yaml")
 def serve(config: Config = _DEFAULT) -> None:
     """Run the gateway until it is stopped. SIGTERM lets running answers finish."""
-    _become("serve", "--config", str(config))
+    become("serve", "--config", str(config))
 
 
 @gateway.command(
@@ -90,13 +90,13 @@ def init(
         "--surfaces": surfaces,
         "--port": port,
     }
-    _become("init", *(f"{name}={value}" for name, value in given.items() if value is not None), "--", str(folder))
+    become("init", *(f"{name}={value}" for name, value in given.items() if value is not None), "--", str(folder))
 
 
 @gateway.command("check", epilog="Example: sovctl gateway check --config gateway.yaml --json")
 def check(config: Config = _DEFAULT, json: Json = False) -> None:
     """Check settings, keys, detector, vault and ledger. Does not contact upstreams."""
-    _become("check", "--config", str(config), *(["--json"] if json else []))
+    become("check", "--config", str(config), *(["--json"] if json else []))
 
 
 @gateway.command("explain", epilog="Example: sovctl gateway explain request.json --client branch")
@@ -112,10 +112,15 @@ def explain(
     """Show to which upstream a request would be sent, and why. Sends and stores nothing."""
     whose = [f"--client={client}"] if client else []
     more = ["--json"] if json else []
-    _become("explain", f"--config={config}", f"--path={path}", *whose, *more, "--", str(request))
+    become("explain", f"--config={config}", f"--path={path}", *whose, *more, "--", str(request))
 
 
-def _become(*arguments: str) -> NoReturn:
+def become(*arguments: str) -> NoReturn:
+    """Replace this process by `python -m sovctl.gateway` with these arguments.
+
+    Raises:
+        MissingTool: packages of the extra `gateway` are missing.
+    """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise MissingTool(f"missing Python packages: {', '.join(missing)}", hint="pip install 'sovctl[gateway]'")
@@ -125,8 +130,8 @@ def _become(*arguments: str) -> NoReturn:
 
 def register(app: typer.Typer) -> None:
     """Add the command to `sovctl`."""
-    gateway.add_typer(gateway_keys.make(_become, _DEFAULT))
-    gateway.add_typer(gateway_vault.make(_become, _DEFAULT))
-    gateway.add_typer(gateway_servers.make(_become, _DEFAULT))
-    gateway.add_typer(gateway_edm.make(_become))
+    gateway.add_typer(gateway_keys.make(become, _DEFAULT))
+    gateway.add_typer(gateway_vault.make(become, _DEFAULT))
+    gateway.add_typer(gateway_servers.make(become, _DEFAULT))
+    gateway.add_typer(gateway_edm.make(become))
     app.add_typer(gateway)

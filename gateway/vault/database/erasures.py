@@ -34,7 +34,7 @@ class Erasure(NamedTuple):
     by: str
     """Account that requested it."""
     scope: str
-    """`conversation`, `subject` or `tenant`."""
+    """`conversation`, `principal`, `subject` or `tenant`."""
     scope_digest: str
     """Keyed digest of the conversation, the subjects or the tenant, in hex."""
     conversations: int = 0

@@ -36,6 +36,7 @@ class BlindIndex:
             key=hmac.digest(key, b"sovctl vault subject v1", hashlib.sha256), digest_size=SUBJECT_BYTES
         )
         self._tenants = hmac.digest(key, b"sovctl vault tenant v1", hashlib.sha256)
+        self._locations = hmac.digest(key, b"sovctl vault location v1", hashlib.sha256)
         self._cache: dict[str, bytes] = {}
 
     def tenant(self, name: str) -> bytes:
@@ -46,6 +47,10 @@ class BlindIndex:
                 self._cache.clear()
             digest = self._cache[name] = hmac.digest(self._tenants, name.encode(), hashlib.sha256)[:SUBJECT_BYTES]
         return digest
+
+    def location(self, purpose: str, name: str) -> bytes:
+        """Return the digest of a name, 32 bytes; digests of different purposes are unrelated."""
+        return hmac.digest(self._locations, f"{purpose}\0{name}".encode(), hashlib.sha256)
 
     def subjects(self, tenant: bytes, values: Iterable[str]) -> set[bytes]:
         """Return the digests of values of one tenant; spellings with the same canonical form have one digest.

@@ -128,7 +128,7 @@ def without(
         entropy: `entropy_bytes(0)` random bytes, unused.
     """
     records = list(_subjects(piece.subjects))
-    doomed = {number for number, digest in records if digest in digests}
+    doomed = numbers_about(piece.subjects, digests)
     if not doomed:
         return piece, 0
     ring = _unwrapped(piece.keys, place, wrapping)
@@ -162,6 +162,11 @@ def count_values(keys: bytes) -> int:
 def subjects_in(records: bytes) -> set[bytes]:
     """Return the blind indexes in a piece's `subjects`."""
     return {digest for _, digest in _subjects(records)}
+
+
+def numbers_about(records: bytes, digests: Collection[bytes]) -> set[int]:
+    """Return the numbers of the values that contain one of these subjects, from a piece's `subjects`."""
+    return {number for number, digest in _subjects(records) if digest in digests}
 
 
 def _subjects(records: bytes) -> Iterator[tuple[int, bytes]]:

@@ -78,7 +78,7 @@ def test_every_credential_type_gives_its_principal_and_method(served: Any, pki: 
     callers = [record for record in served.records()[seen:] if record["type"] == "gateway.request"]
     assert [(each["client"], each["method"]) for each in callers] == [
         ("rag", "api-key"),
-        ("idp:5f1c", "token"),
+        ("idp", "token"),
         ("rag", "certificate"),
     ]
     assert len({each["key_id"] for each in callers}) == 3

@@ -381,3 +381,27 @@ def test_a_hand_off_survives_kill_9_and_a_full_queue_is_refused(
         assert resolve(again, handoff_id, "Here we are.") == 200
         assert fetch(again, handoff_id)[1]["answer"]["choices"][0]["message"]["content"] == "Here we are."
         until(lambda: "handoffs" not in json.loads(again.request("GET", "/readyz")[2])["wrong"], "all is well")
+
+
+def test_an_erased_client_leaves_no_hand_off_and_its_values_are_exported_by_value(
+    start: Callable[..., Any], tmp_path: Path, receiver: WebhookReceiver, cloud: EchoUpstream
+) -> None:
+    def subject(word: str, *options: str, said: str = "") -> dict[str, Any]:
+        command = [sys.executable, "-m", "sovctl.gateway", "subject", word, "--config", str(gateway.config), *options]
+        done = subprocess.run(command, capture_output=True, text=True, input=said, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+    gateway = manned_gateway(start, tmp_path, receiver)
+    erased, stays = handed_over(gateway, cloud), handed_over(gateway, cloud, key=OTHER)
+    by_value = subject("export", "--tenant", "retail", "--values-file", "-", "--stdout", said=f"{IBAN}\n")
+    assert {value for each in by_value["conversations"] for value in each["values"].values()} == {IBAN}
+    assert {each["id"] for each in by_value["handoffs"]} == {erased, stays}
+    exported = subject("export", "--subject", "branch", "--stdout")
+    assert [each["id"] for each in exported["handoffs"]] == [erased]
+    receipt = subject("erase", "--subject", "branch", "--yes", "--json")
+    assert (receipt["handoffs"], receipt["is_recorded"]) == (1, True)
+    assert fetch(gateway, erased)[0] == 404
+    assert shown(gateway, stays)["said"] != []
+    assert subject("erase", "--subject", "branch", "--yes", "--json")["handoffs"] == 0
