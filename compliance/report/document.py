@@ -42,6 +42,9 @@ VERIFY_COMMANDS = (
 )
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
+
+
 @dataclass(frozen=True)
 class Subject:
     """The site of a report."""
@@ -169,8 +172,18 @@ def build_document(
 
 
 def document_bytes(document: Mapping[str, Any]) -> bytes:
-    """Return the content of `report.json`: sorted keys, one field per line, UTF-8."""
-    return (json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+    """Return the content of `report.json`: sorted keys, one field or element of a list per line, UTF-8.
+
+    Lines are compact, because the indenting encoder of Python takes ten times as long as the one in C.
+    """
+    fields = (f"{_ENCODER.encode(name)}: {_lines(document[name])}" for name in sorted(document))
+    return ("{\n" + ",\n".join(fields) + "\n}\n").encode()
+
+
+def _lines(value: Any) -> str:
+    if not isinstance(value, list) or not value:
+        return _ENCODER.encode(value)
+    return "[\n" + ",\n".join(map(_ENCODER.encode, value)) + "\n]"
 
 
 def _control(result: ControlResult) -> dict[str, Any]:
