@@ -62,7 +62,16 @@ def scan(files: Sequence[Path], scanner: Scanner, *, now: datetime) -> Scan:
         done = _run(PROGRAM, *_OPTIONS, *database, f"--file-list={listed.name}")
     if done.returncode not in (0, 1):
         raise Refused(f"{PROGRAM} failed with exit code {done.returncode}", hint="read its messages: run it by hand")
-    lines = (line.rpartition(": ") for line in done.stdout.splitlines())
+    return Scan(version, definitions, findings_in(done.stdout, files))
+
+
+def findings_in(output: str, files: Sequence[Path]) -> tuple[tuple[Path, str], ...]:
+    """Return the findings of a scanner's output, sorted.
+
+    Raises:
+        Refused: the output has no result for a file.
+    """
+    lines = (line.rpartition(": ") for line in output.splitlines())
     results = {name: result for name, _, result in lines if name}
     findings = []
     for path in files:
@@ -71,7 +80,7 @@ def scan(files: Sequence[Path], scanner: Scanner, *, now: datetime) -> Scan:
             findings.append((path, result.removesuffix(" FOUND")))
         elif result not in ("OK", "Empty file"):
             raise Refused(f"{PROGRAM} did not read a file: {result}", where=path.name, hint="scan it by hand")
-    return Scan(version, definitions, tuple(sorted(findings)))
+    return tuple(sorted(findings))
 
 
 def _definitions(database: tuple[str, ...]) -> tuple[str, datetime]:
