@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -46,11 +46,10 @@ def write_many(files: Mapping[Path, bytes]) -> None:
         folder.mkdir(mode=0o750, parents=True, exist_ok=True)
     drafts = {path: path.with_name(f".{path.name}.{os.getpid()}.new") for path in files}
     try:
-        for path, data in files.items():
-            drafts[path].write_bytes(data)
+        contents = [(drafts[path], data) for path, data in files.items()]
         # Concurrent fsyncs share one commit of the file system's journal.
         with ThreadPoolExecutor(_SYNC_THREADS) as pool:
-            for _ in pool.map(_sync_file, drafts.values()):
+            for _ in pool.map(_write_durably, (contents[first::_SYNC_THREADS] for first in range(_SYNC_THREADS))):
                 pass
         for path, draft in drafts.items():
             draft.replace(path)
@@ -63,12 +62,12 @@ def write_many(files: Mapping[Path, bytes]) -> None:
         sync_folder(folder)
 
 
-def _sync_file(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _write_durably(files: Iterable[tuple[Path, bytes]]) -> None:
+    for path, data in files:
+        with path.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def read_error_reason(error: OSError | UnicodeDecodeError) -> str:

@@ -18,7 +18,7 @@ import contextlib
 import fcntl
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -34,7 +34,7 @@ from .errors import LedgerDamaged, LedgerUnwritable
 from .format import frame
 from .index import Index, write_at
 from .merkle import Frontier, leaf_hash
-from .proof import consistency_proof, inclusion_proof, subtree_root
+from .proof import consistency_proof, inclusion_proof, inclusion_proofs, subtree_root
 from .record import encode_record
 from .recovery import recover
 from .rotation import MARK, rotation_record
@@ -225,6 +225,15 @@ class Ledger:
         """
         with self._thread:
             return inclusion_proof(self._index.rows, index, self._checkpoint.size if size is None else size)
+
+    def inclusion_proofs(self, indices: Iterable[int]) -> dict[int, list[bytes]]:
+        """Return the audit paths of entries in the tree of the newest checkpoint, by entry index.
+
+        Raises:
+            ValueError: the tree lacks an entry.
+        """
+        with self._thread:
+            return inclusion_proofs(self._index.rows, indices, self._checkpoint.size)
 
     def consistency_proof(self, old_size: int, *, size: int | None = None) -> list[bytes]:
         """Return the proof that the tree of `size` extends that of `old_size`; default size: the newest checkpoint.

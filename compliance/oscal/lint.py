@@ -127,7 +127,7 @@ def _controls(index: PackageIndex) -> Iterator[str]:
         yield "catalog: expected controls, got none"
     for node in index.nodes:
         for key, kind in _IDS.items():
-            for each in _listed(node.value.get(key, [])):
+            for each in _listed(node.value[key]) if key in node.value else ():
                 known = index.controls if kind == "controls" else index.parts
                 if each not in known:
                     yield f"{node}.{key}: the catalog has no {each}"

@@ -15,7 +15,7 @@ def lint_times(index: PackageIndex) -> Iterator[str]:
     """Yield the times that are not in order."""
     for node in index.nodes:
         for first, second in _ORDER:
-            if _is_before(node.value.get(second), node.value.get(first)):
+            if second in node.value and _is_before(node.value[second], node.value.get(first)):
                 yield f"{node}.{second}: {node.value[second]} is before {first}, {node.value[first]}"
     for result in index.of_kind("results", root="assessment-results"):
         yield from _in_result(result, index)

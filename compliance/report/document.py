@@ -20,6 +20,8 @@ from ..evidence.runs import EvidenceRun
 from ..evidence.store import StoredEvidence
 from ..ledger.checkpoint import Checkpoint
 
+# The encoder of the standard library is written in C only for JSON without indentation.
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 FORMAT = "sovctl-report-v2"
 STATEMENT = (
     "This report is evidence for the controls it lists, gathered at the times it states. It is not a statement that "
@@ -40,9 +42,6 @@ VERIFY_COMMANDS = (
     "sovctl audit verify .",
     "sovctl audit verify --ledger /path/to/.sovctl/ledger --checkpoint checkpoint --key log.vkey",
 )
-
-
-_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def publish(
         subject=subject,
         checkpoint=checkpoint,
         vkey=LedgerReader(ledger.directory).vkey_text().strip(),
-        proofs={record.leaf_index: ledger.inclusion_proof(record.leaf_index) for record in run.records},
+        proofs=ledger.inclusion_proofs(record.leaf_index for record in run.records),
         generated=f"{generated:%Y-%m-%dT%H:%M:%SZ}",
         tool_version=tool_version,
         figures=draw(run, lambda digest: read_raw(evidence, digest)) if draw else (),

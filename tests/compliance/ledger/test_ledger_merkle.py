@@ -15,6 +15,7 @@ from sovctl.compliance.ledger.proof import (
     Rows,
     consistency_proof,
     inclusion_proof,
+    inclusion_proofs,
     subtree_root,
     verify_consistency,
     verify_inclusion,
@@ -114,6 +115,13 @@ def test_every_inclusion_proof_holds_and_no_other_does(size: int, data: st.DataO
         assert not verify_inclusion(MANY[index], index ^ 1, size, path, root)
 
 
+@given(st.integers(1, 70_000), st.data())
+@examples(30)
+def test_proofs_of_many_leaves_are_those_of_each_leaf(size: int, data: st.DataObject) -> None:
+    indices = data.draw(st.sets(st.integers(0, size - 1), max_size=20))
+    assert inclusion_proofs(ROWS, indices, size) == {index: inclusion_proof(ROWS, index, size) for index in indices}
+
+
 @given(st.integers(0, 70_000), st.integers(0, 70_000))
 @examples(60)
 def test_every_consistency_proof_holds_and_no_other_does(one: int, two: int) -> None:
@@ -143,3 +151,5 @@ def test_small_proofs_are_checked_one_by_one() -> None:
 def test_refuses_a_proof_of_what_is_not_there(index: int, size: int) -> None:
     with pytest.raises(ValueError, match="expected an index"):
         inclusion_proof(ROWS, index, size)
+    with pytest.raises(ValueError, match="expected an index"):
+        inclusion_proofs(ROWS, [index], size)

@@ -154,6 +154,13 @@ def test_the_same_inputs_give_the_same_bytes(reported: Published, tmp_path: Path
     assert first.folder != second.folder  # an older report is never overwritten
 
 
+def test_report_json_has_one_line_for_each_record(reported: Published) -> None:
+    data = (reported.folder / "report.json").read_bytes()
+    assert json.loads(data) == json.loads(json.dumps(reported.document))
+    lines = [line for line in data.splitlines() if b'"raw_sha256"' in line]
+    assert [json.loads(line.rstrip(b",")) for line in lines] == reported.document["evidence"]
+
+
 def test_it_never_claims_compliance(reported: Published) -> None:
     for name in ("report.json", "report.html"):
         assert "complian" not in (reported.folder / name).read_text().lower()
