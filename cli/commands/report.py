@@ -49,6 +49,7 @@ def register(app: typer.Typer) -> None:
         from datetime import UTC, datetime
 
         from sovctl import __version__
+        from sovctl.compliance.importers.stored import read_imports
         from sovctl.compliance.ledger.reader import LedgerReader
         from sovctl.compliance.ledger.store import Ledger
         from sovctl.compliance.report.document import Subject
@@ -77,6 +78,7 @@ def register(app: typer.Typer) -> None:
                 record_waivers(ledger.append, paths, name, found, day=now.date(), source=source)
         # The site's lock too: a running verify needs the ledger at its end, and would lose its evidence.
         with paths.exclusive("report"), Ledger.open(paths.ledger, origin=origin, key=key) as ledger:
+            foreign = read_imports(paths.foreign, LedgerReader(paths.ledger))
             reports = [
                 publish(
                     evidence=paths.evidence,
@@ -91,6 +93,7 @@ def register(app: typer.Typer) -> None:
                     former_ids=FORMER_IDS,
                     draw=figures_of,
                     terms=inputs.terms,
+                    foreign=foreign,
                 )
                 for each in inputs.packs
             ]

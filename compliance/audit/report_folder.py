@@ -127,7 +127,7 @@ def verify_report(
     except (SovctlError, KeyError, TypeError) as error:
         report.find(f"log.vkey: {error}", "log.vkey")
         return found
-    for step in (_verify_signature, _verify_evidence, _verify_controls, _verify_oscal, _verify_logged):
+    for step in (_verify_signature, _verify_evidence, _verify_foreign, _verify_controls, _verify_oscal, _verify_logged):
         try:
             found += step(report)
         except _Wrong as wrong:
@@ -231,6 +231,41 @@ def _verified_populations(report: _Report) -> dict[str, dict[str, Any]]:
     if unused := found.keys() - {item["record"]["population_sha256"] for item in report.document["evidence"]}:
         report.find(f"populations: {min(unused)[:16]} belongs to no record")
     return found
+
+
+def _verify_foreign(report: _Report) -> list[Checkpoint]:
+    """Compare the results of other tools with their ledger entries. Their rows are in files that the entries name."""
+    checkpoint = report.open_checkpoint(report.document["ledger"]["checkpoint"])
+    imports = report.document.get("foreign", [])
+    for item in imports:
+        entry, index, source = item["leaf"], item["leaf_index"], item["source"]
+        where = f"foreign results of {source['tool']}"
+        path = [decode_base64(value) for value in item["proof"]]
+        if not verify_inclusion(leaf_hash(plain_json(entry)), index, checkpoint.size, path, checkpoint.root):
+            report.find(f"{where}: expected entry {index} of the ledger, got no proof of it", first_index=index)
+        if not is_sha256(source["sha256"]):
+            raise _Wrong(f"{where}: expected a SHA-256 digest as the name of its file")
+        name = f"foreign/{source['sha256']}.json"
+        data = content(report.folder / name, limit_bytes=MAX_DOCUMENT_BYTES) or b""
+        logged = (entry["type"], entry["original_sha256"], entry["results_sha256"])
+        if logged != ("foreign-evidence", source["sha256"], sha256_hex(data)):
+            report.find(f"{where}: expected the file and the results that were logged, got others", name)
+            continue
+        stored = parse_object(data)
+        fields = ("source", "imported", "operator", "mapping", "outcomes")
+        rows = {
+            _foreign_row(row, row["controls"].get(report.document["pack"]["name"], [])) for row in stored["results"]
+        }
+        shown = {_foreign_row(row, row["controls"]) for row in item["rows"]}
+        if any(item[field] != stored[field] for field in fields) or not shown <= rows:
+            report.find(f"{where}: expected the results of {name}, got others")
+    if imports:
+        report.result.facts.append(f"{report.area}: foreign results: {len(imports)} files, as in the ledger")
+    return []
+
+
+def _foreign_row(row: dict[str, Any], controls: list[str]) -> bytes:
+    return plain_json(row | {"controls": controls})
 
 
 def _verify_controls(report: _Report) -> list[Checkpoint]:

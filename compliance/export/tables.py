@@ -42,6 +42,7 @@ def tables(document: Document) -> tuple[Table, ...]:
         Table("findings", _FINDINGS, list(_findings(document, by_check))),
         Table("evidence", _EVIDENCE, [_evidence(document, each) for each in _sorted(document["evidence"])]),
         Table("poam", _POAM, list(_open_items(document))),
+        Table("foreign", _FOREIGN, list(_foreign(document))),
     )
 
 
@@ -132,6 +133,25 @@ def _open_items(document: Document) -> Iterator[tuple[Cell, ...]]:
             *(row["check"], ", ".join(row["targets"]), row["severity"], row["owner"], row["detected"]),
             *(row["deadline"], _yes(row["is_overdue"]), "\n".join(row["reasons"]), _yes(document["simulated"])),
         )
+
+
+_FOREIGN = (
+    *("tool", "tool_version", "rule", "outcome", "title", "severity", "target", "controls", "file", "file_sha256"),
+    *("imported", "ledger_index", "simulated"),
+)
+
+
+def _foreign(document: Document) -> Iterator[tuple[Cell, ...]]:
+    """Yield the results of other tools that the report has. They decide no control."""
+    for each in document.get("foreign", ()):
+        source = each["source"]
+        for row in each["rows"]:
+            yield (
+                *(source["tool"], source["tool_version"]),
+                *(row[name] for name in ("rule", "outcome", "title", "severity", "target")),
+                *(", ".join(row["controls"]), source["file"], source["sha256"]),
+                *(each["imported"], each["leaf_index"], _yes(document["simulated"])),
+            )
 
 
 def _waiver(control: Mapping[str, Any], check: str, target: str) -> str:

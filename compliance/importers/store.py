@@ -65,7 +65,7 @@ def store(
     folder = parent / digest
     _remove_drafts(parent, ledger)
     if folder.exists():
-        raise InputError("the file was imported before", where=str(folder), hint="see `sovctl evidence list`")
+        raise InputError("the file was imported before", where=str(folder), hint="read results.json of this folder")
     if mapping is not None and mapping.text.tool.casefold() != found.tool.casefold():
         message = f"expected a mapping of {found.tool}, got one of {mapping.text.tool}"
         raise InputError(message, where="--mapping", hint="use the mapping of this tool")

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..evidence.layout import declared_targets
 from .assessment_plan import activity_uuid, reviewed_controls
+from .foreign import foreign_components, foreign_observations, foreign_resources
 from .metadata import (
     ASSESSMENT_PLAN,
     ASSESSMENT_RESULTS,
@@ -56,8 +57,12 @@ def assessment_results(document: Document, *, report_sha256: str) -> dict[str, A
         end=run["ended"],
         props=_summary(document),
         reviewed_controls=reviewed_controls(document),
+        local_definitions=present(components=foreign_components(document)),
         attestations=list(_attestations(document)),
-        observations=[_observation(check, items, document) for check, items in evidence.items()],
+        observations=[
+            *(_observation(check, items, document) for check, items in evidence.items()),
+            *foreign_observations(document),
+        ],
         risks=[risk for control in document["controls"] for risk in risks_of(control, document, evidence)],
         findings=[_finding(control, document, evidence) for control in document["controls"]],
         remarks=SIMULATED if document["simulated"] else "",
@@ -68,7 +73,9 @@ def assessment_results(document: Document, *, report_sha256: str) -> dict[str, A
             "metadata": metadata(document, "Assessment results"),
             "import-ap": {"href": ASSESSMENT_PLAN},
             "results": [result],
-            "back-matter": {"resources": [_report(report_sha256), *_raw_outputs(evidence)]},
+            "back-matter": {
+                "resources": [_report(report_sha256), *_raw_outputs(evidence), *foreign_resources(document)]
+            },
         }
     }
 

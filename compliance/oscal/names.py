@@ -16,6 +16,8 @@ NAMESPACE = "https://sovctl.example/ns/oscal/1"
 
 _ROOT = uuid5(NAMESPACE_URL, NAMESPACE)
 _NOT_TOKEN = re.compile(r"[^0-9A-Za-z._-]+")
+FOREIGN_RESULT = "foreign-result"
+"""Type of an observation of another tool."""
 MISSING = "MISSING"
 """Beginning of a text that a person must replace."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from .names import FOREIGN_RESULT
 from .package_index import Node, PackageIndex
 
 _ORDER = (("start", "end"), ("published", "last-modified"), ("collected", "expires"))
@@ -24,6 +25,8 @@ def lint_times(index: PackageIndex) -> Iterator[str]:
 def _in_result(result: Node, index: PackageIndex) -> Iterator[str]:
     start, end = result.value.get("start"), result.value.get("end")
     for number, each in enumerate(result.value.get("observations", ())):
+        if FOREIGN_RESULT in each.get("types", ()):
+            continue  # another tool measured it, before or after the run
         where = f"{result}.observations[{number}].collected"
         if _is_before(each["collected"], start):
             yield f"{where}: {each['collected']} is before the start of the result, {start}"

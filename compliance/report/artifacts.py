@@ -5,7 +5,7 @@ Equal documents give equal bytes: the only time is `generated` of the document.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sovctl.support.canonical_json import sha256_hex
@@ -15,17 +15,21 @@ from ..export.tables import tables
 from ..export.workbook import xlsx_bytes
 from ..oscal.package import build_package
 from .document import document_bytes
+from .foreign import ForeignImport
 from .html import render_html
 from .verifier_archive import FILE_NAME, build
 
 OSCAL_FOLDER, TABLES_FOLDER, SUMS = "oscal", "tables", "SHA256SUMS"
 
 
-def artifacts(document: Mapping[str, Any], raw: Collection[str]) -> dict[str, bytes]:
+def artifacts(
+    document: Mapping[str, Any], raw: Collection[str], foreign: Sequence[ForeignImport] = ()
+) -> dict[str, bytes]:
     """Return the content of each file by its path in the folder.
 
     Args:
         raw: digests of the raw outputs, which the folder has as `raw/<sha256>`.
+        foreign: results of other tools in the document.
 
     Raises:
         OscalInvalid: an OSCAL document is invalid.
@@ -36,9 +40,11 @@ def artifacts(document: Mapping[str, Any], raw: Collection[str]) -> dict[str, by
         "checkpoint": document["ledger"]["checkpoint"].encode(),
         "log.vkey": (document["ledger"]["vkey"] + "\n").encode(),
         FILE_NAME: build(),
+        **{each.path: each.content for each in foreign},
     }
     report_sha256 = sha256_hex(data)
     digests = {f"../raw/{each}": each for each in raw} | {"../report.json": report_sha256}
+    digests |= {f"../{each.path}": sha256_hex(each.content) for each in foreign}
     package = build_package(document, report_sha256=report_sha256, digest_of=digests.get)
     files |= {f"{OSCAL_FOLDER}/{name}": content for name, content in package.items()}
     found = tables(document)

@@ -19,6 +19,7 @@ from ..evidence.layout import NONE, leaf_of
 from ..evidence.runs import EvidenceRun
 from ..evidence.store import StoredEvidence
 from ..ledger.checkpoint import Checkpoint
+from .foreign import ForeignImport, foreign_section
 
 # The encoder of the standard library is written in C only for JSON without indentation.
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
@@ -82,6 +83,7 @@ def build_document(
     tool_version: str,
     figures: Sequence[Figure] = (),
     poam: Sequence[PoamItem] = (),
+    foreign: Sequence[ForeignImport] = (),
 ) -> dict[str, Any]:
     """Return the report.
 
@@ -92,6 +94,7 @@ def build_document(
         generated: UTC time such as `2026-11-21T10:30:00Z`; its day selects the waivers in effect.
         figures: drawings of the run's evidence.
         poam: rows of the plan of action, in their order.
+        foreign: results of other tools; `proofs` has their audit paths.
 
     Raises:
         InputError: the records are of several versions of site.yaml, or newer than `generated`.
@@ -159,6 +162,7 @@ def build_document(
         "populations": {each.sha256: each.model_dump(mode="json") for each in populations},
         "evidence": [_evidence(record, proofs[record.leaf_index]) for record in run.records],
         "poam": [each.as_json() for each in poam],
+        "foreign": [foreign_section(each, assessment.pack.name, proofs[each.leaf_index]) for each in foreign],
         "figures": [{"title": each.title, "svg": each.svg, "records": list(each.records)} for each in figures],
         "ledger": {
             "origin": checkpoint.origin,

@@ -5,6 +5,7 @@
       checkpoint, log.vkey     for an auditor to keep        report.tlog-proof    proof that this report was logged
       raw/<sha256>             raw output of every record   sovctl-verify.pyz    standalone verifier
       oscal/                   OSCAL 1.2.1 documents        tables/, report.xlsx  for spreadsheets
+      foreign/                 results of other tools
       SHA256SUMS               digests of all files         signatures/          added later by persons
 
 Order: all files are written to a hidden folder, their digests are appended to the ledger, the proof of that entry is
@@ -42,6 +43,7 @@ from ..ledger.store import Ledger
 from ..ledger.verify import verify_ledger
 from .artifacts import artifacts
 from .document import Figure, Subject, build_document
+from .foreign import ForeignImport
 from .verifier_archive import FILE_NAME
 
 ReadRaw = Callable[[str], bytes]
@@ -72,6 +74,7 @@ def publish(
     former_ids: Mapping[str, str] | None = None,
     draw: Callable[[EvidenceRun, ReadRaw], Sequence[Figure]] | None = None,
     terms: Terms | None = None,
+    foreign: Sequence[ForeignImport] = (),
 ) -> Published:
     """Assess, render, log and store the report of one run.
 
@@ -85,6 +88,7 @@ def publish(
             of the run's evidence, because its records are signed.
         draw: returns the figures of the report from the run's evidence; None: no figures.
         terms: of the plan of action, with current check ids; its history is read from the ledger.
+        foreign: imported results of other tools.
 
     Raises:
         InputError: no evidence, or unknown run.
@@ -103,22 +107,24 @@ def publish(
     checkpoint = ledger.checkpoint()
     assessment = assess(pack, run.records, on=generated.date(), at=generated, exceptions=exceptions)
     terms = replace((terms or Terms()).with_check_ids(names), first_failed=_first_failed(ledger))
+    logged = [*(record.leaf_index for record in run.records), *(each.leaf_index for each in foreign)]
     document = build_document(
         assessment,
         run,
         subject=subject,
         checkpoint=checkpoint,
         vkey=LedgerReader(ledger.directory).vkey_text().strip(),
-        proofs=ledger.inclusion_proofs(record.leaf_index for record in run.records),
+        proofs=ledger.inclusion_proofs(logged),
         generated=f"{generated:%Y-%m-%dT%H:%M:%SZ}",
         tool_version=tool_version,
         figures=draw(run, lambda digest: read_raw(evidence, digest)) if draw else (),
         poam=plan_of_action([assessment], on=generated.date(), terms=terms),
+        foreign=foreign,
     )
     folder = _free_folder(reports, run.run_id)
     draft = reports / f".{folder.name}.{os.getpid()}.new"
     try:
-        record = _write_draft(draft, document, run, evidence) | {"folder": folder.name}
+        record = _write_draft(draft, document, run, evidence, foreign) | {"folder": folder.name}
         leaf_index = ledger.append([record])[0]
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
@@ -205,10 +211,12 @@ def _free_folder(reports: Path, run_id: str) -> Path:
     return folder
 
 
-def _write_draft(draft: Path, document: Mapping[str, Any], run: EvidenceRun, evidence: Path) -> dict[str, Any]:
+def _write_draft(
+    draft: Path, document: Mapping[str, Any], run: EvidenceRun, evidence: Path, foreign: Sequence[ForeignImport]
+) -> dict[str, Any]:
     """Write all files except the proof durably, and return the ledger record of the report."""
     digests = {record.evidence.raw_sha256 for record in run.records}
-    content = artifacts(document, digests)
+    content = artifacts(document, digests, foreign)
     raw = {f"raw/{digest}": read_raw(evidence, digest) for digest in digests}
     write_many({draft / name: value for name, value in (content | raw).items()})
     return {

@@ -69,8 +69,8 @@ def test_workbook_is_deterministic_and_has_no_formula(document: Any) -> None:
         sheets = {name: archive.read(name) for name in archive.namelist() if "worksheets/" in name}
         book = archive.read("xl/workbook.xml").decode()
         assert b"2026-11-21T10:30:00Z" in archive.read("docProps/core.xml")
-    assert len(sheets) == 5
-    assert all(f'name="{name}"' in book for name in ("report", "controls", "findings", "evidence", "poam"))
+    assert len(sheets) == 6
+    assert all(f'name="{name}"' in book for name in ("report", "controls", "findings", "evidence", "poam", "foreign"))
     assert any(b"=1+1" in data for data in sheets.values())
     assert not any(b"<f>" in data or b"<hyperlink" in data for data in sheets.values())
 
