@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
     group.command(epilog="Example: sovctl bundle keys holders anna ben carol builder")(keys)
     bundle_root.register(group)
     group.command(
-        epilog="Example: sovctl bundle build --files mirror --lock lock.json --trust trust --site bank "
+        epilog="Example: sovctl bundle build --files mirror --lock locks --trust trust --site bank "
         "--key holders/anna.key --key holders/ben.key --key holders/builder.key -o store"
     )(build)
     group.command(epilog="Example: sovctl bundle sign store --key holders/ben.key")(sign)
@@ -52,7 +52,7 @@ def keys(
 
 def build(
     files: Annotated[Path, typer.Option(help="Folder with the files of the lock.")],
-    lock: Annotated[Path, typer.Option(help="Lock: path, size, SHA-256 and kind of each file.")],
+    lock: Annotated[Path, typer.Option(help="Folder of a lock, or a JSON list of files (docs/bundle.md).")],
     trust: Annotated[Path, typer.Option(help="Folder with the versions of the root.")],
     site: Annotated[str, typer.Option(help="Name of the site (site.name); other sites refuse the bundle.")],
     to: Annotated[Path, typer.Option("-o", "--output", help="Folder of the bundle.")],

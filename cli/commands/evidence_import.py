@@ -45,7 +45,6 @@ def import_(
     Foreign results are not evidence of a check of sovctl, and decide no control. Compressed files, links, files with a
     document type declaration, and files over 128 MiB are rejected.
     """
-    import getpass
     from datetime import UTC, datetime
 
     from sovctl.compliance.controls.framework import find_pack, load_pack
@@ -59,6 +58,7 @@ def import_(
     from sovctl.engine.site.state_folder import SiteState
     from sovctl.engine.validation.load import load
     from sovctl.support.errors import InputError
+    from sovctl.support.operator_name import operator_name
 
     data = read_input(file)
     found, now = parse(data, format_name=format_name, where=file), datetime.now(UTC)
@@ -78,7 +78,7 @@ def import_(
             ledger=ledger,
             file_name=file.name,
             imported=now,
-            operator=getpass.getuser(),
+            operator=operator_name(),
             mapping=rules,
         )
     if as_json:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,14 @@ from sovctl.support.plain_json import decode_base64, plain_json, sha256_hex
 
 from ..evidence.completeness import population_problems, record_problems
 from ..evidence.layout import declared_targets, is_sha256, leaf_of
-from ..ledger.checkpoint import Checkpoint, parse_checkpoint
+from ..ledger.checkpoint import Checkpoint
 from ..ledger.merkle import leaf_hash
 from ..ledger.proof import verify_consistency, verify_inclusion
-from ..verify_key import BadSignature, VerifyKey, parse_vkey
+from ..verify_key import VerifyKey, parse_vkey
+from .audited_report import AuditedReport, Wrong
 from .control_states import STATES, decide, sentence
 from .files import MAX_DOCUMENT_BYTES, content, file_names, file_sha256, irregular, parse_object
+from .foreign_results import verify_foreign_results
 from .oscal_documents import FOLDER as OSCAL_FOLDER
 from .oscal_documents import oscal_problems
 from .result import AuditResult
@@ -44,45 +45,6 @@ class NoReport(Exception):
 
 class EarlierFormat(NoReport):
     """The report has the format of an earlier release, whose records lack required fields."""
-
-
-class _Wrong(Exception):
-    """A finding that ends a step."""
-
-
-@dataclass
-class _Report:
-    """A report under verification."""
-
-    folder: Path
-    data: bytes
-    document: dict[str, Any]
-    name: str
-    place: str
-    """Beginning of the file names in findings, such as `reports/NAME/`."""
-    key: VerifyKey
-    result: AuditResult
-    signers: Signers
-
-    @property
-    def area(self) -> str:
-        """Area of the findings."""
-        return f"report {self.name}"
-
-    def find(self, message: str, file: str = "report.json", *, first_index: int | None = None) -> None:
-        """Add a finding."""
-        self.result.find(self.area, message, file=f"{self.place}{file}", first_index=first_index)
-
-    def open_checkpoint(self, text: str) -> Checkpoint:
-        """Return a checkpoint of the ledger of this report, after verifying its signature."""
-        try:
-            checkpoint = parse_checkpoint(text)
-            if checkpoint.origin != self.document["ledger"]["origin"]:
-                raise _Wrong(f"expected a checkpoint of {self.document['ledger']['origin']}, got {checkpoint.origin}")
-            checkpoint.verify(self.key)
-        except (BadSignature, SovctlError) as error:
-            raise _Wrong(f"checkpoint: {error.message}") from None
-        return checkpoint
 
 
 def verify_report(
@@ -109,7 +71,7 @@ def verify_report(
         NoReport: no report.json of this format.
     """
     data, document = _read_document(folder)
-    report = _Report(folder, data, document, folder.resolve().name, place, VerifyKey(b""), result, signers)
+    report = AuditedReport(folder, data, document, folder.resolve().name, place, VerifyKey(b""), result, signers)
     limits = document.get("limits")
     result.limits += [str(limit) for limit in limits] if isinstance(limits, list) else []
     if key is None:
@@ -127,10 +89,17 @@ def verify_report(
     except (SovctlError, KeyError, TypeError) as error:
         report.find(f"log.vkey: {error}", "log.vkey")
         return found
-    for step in (_verify_signature, _verify_evidence, _verify_foreign, _verify_controls, _verify_oscal, _verify_logged):
+    for step in (
+        _verify_signature,
+        _verify_evidence,
+        verify_foreign_results,
+        _verify_controls,
+        _verify_oscal,
+        _verify_logged,
+    ):
         try:
             found += step(report)
-        except _Wrong as wrong:
+        except Wrong as wrong:
             report.find(str(wrong))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
             report.find(f"expected a whole report, found an invalid or missing field ({type(error).__name__})")
@@ -168,7 +137,7 @@ def _read_document(folder: Path) -> tuple[bytes, dict[str, Any]]:
     return data, document
 
 
-def _verify_signature(report: _Report) -> list[Checkpoint]:
+def _verify_signature(report: AuditedReport) -> list[Checkpoint]:
     ledger = report.document["ledger"]
     for name, text in (("checkpoint", ledger["checkpoint"]), ("log.vkey", ledger["vkey"] + "\n")):
         if _text(report.folder / name) != text:
@@ -186,7 +155,7 @@ def _verify_signature(report: _Report) -> list[Checkpoint]:
     return [checkpoint]
 
 
-def _verify_evidence(report: _Report) -> list[Checkpoint]:
+def _verify_evidence(report: AuditedReport) -> list[Checkpoint]:
     checkpoint = report.open_checkpoint(report.document["ledger"]["checkpoint"])
     seen: set[int] = set()
     populations = _verified_populations(report)
@@ -209,7 +178,7 @@ def _verify_evidence(report: _Report) -> list[Checkpoint]:
         seen.add(index)
         raw = record["raw_sha256"]
         if not is_sha256(raw):
-            raise _Wrong(f"{where}: expected a SHA-256 digest as the name of its raw output")
+            raise Wrong(f"{where}: expected a SHA-256 digest as the name of its raw output")
         if file_sha256(report.folder / "raw" / raw) != raw:
             report.find(
                 f"{where}: expected raw output {raw[:16]}, got none or another", f"raw/{raw}", first_index=index
@@ -220,7 +189,7 @@ def _verify_evidence(report: _Report) -> list[Checkpoint]:
     return []
 
 
-def _verified_populations(report: _Report) -> dict[str, dict[str, Any]]:
+def _verified_populations(report: AuditedReport) -> dict[str, dict[str, Any]]:
     """Return the populations by digest, after comparing them with their digests and their rules."""
     found: dict[str, dict[str, Any]] = report.document["populations"]
     for name, population in found.items():
@@ -233,42 +202,7 @@ def _verified_populations(report: _Report) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _verify_foreign(report: _Report) -> list[Checkpoint]:
-    """Compare the results of other tools with their ledger entries. Their rows are in files that the entries name."""
-    checkpoint = report.open_checkpoint(report.document["ledger"]["checkpoint"])
-    imports = report.document.get("foreign", [])
-    for item in imports:
-        entry, index, source = item["leaf"], item["leaf_index"], item["source"]
-        where = f"foreign results of {source['tool']}"
-        path = [decode_base64(value) for value in item["proof"]]
-        if not verify_inclusion(leaf_hash(plain_json(entry)), index, checkpoint.size, path, checkpoint.root):
-            report.find(f"{where}: expected entry {index} of the ledger, got no proof of it", first_index=index)
-        if not is_sha256(source["sha256"]):
-            raise _Wrong(f"{where}: expected a SHA-256 digest as the name of its file")
-        name = f"foreign/{source['sha256']}.json"
-        data = content(report.folder / name, limit_bytes=MAX_DOCUMENT_BYTES) or b""
-        logged = (entry["type"], entry["original_sha256"], entry["results_sha256"])
-        if logged != ("foreign-evidence", source["sha256"], sha256_hex(data)):
-            report.find(f"{where}: expected the file and the results that were logged, got others", name)
-            continue
-        stored = parse_object(data)
-        fields = ("source", "imported", "operator", "mapping", "outcomes")
-        rows = {
-            _foreign_row(row, row["controls"].get(report.document["pack"]["name"], [])) for row in stored["results"]
-        }
-        shown = {_foreign_row(row, row["controls"]) for row in item["rows"]}
-        if any(item[field] != stored[field] for field in fields) or not shown <= rows:
-            report.find(f"{where}: expected the results of {name}, got others")
-    if imports:
-        report.result.facts.append(f"{report.area}: foreign results: {len(imports)} files, as in the ledger")
-    return []
-
-
-def _foreign_row(row: dict[str, Any], controls: list[str]) -> bytes:
-    return plain_json(row | {"controls": controls})
-
-
-def _verify_controls(report: _Report) -> list[Checkpoint]:
+def _verify_controls(report: AuditedReport) -> list[Checkpoint]:
     document = report.document
     by_check: dict[str, list[dict[str, Any]]] = {}
     for item in document["evidence"]:
@@ -304,7 +238,7 @@ def _verify_controls(report: _Report) -> list[Checkpoint]:
     return []
 
 
-def _verify_oscal(report: _Report) -> list[Checkpoint]:
+def _verify_oscal(report: AuditedReport) -> list[Checkpoint]:
     number, problems = oscal_problems(report.folder, report.document)
     for problem in problems:
         report.find(f"{OSCAL_FOLDER}: {problem}", f"{OSCAL_FOLDER}/{problem.partition(':')[0]}")
@@ -315,12 +249,12 @@ def _verify_oscal(report: _Report) -> list[Checkpoint]:
     return []
 
 
-def _verify_logged(report: _Report) -> list[Checkpoint]:
+def _verify_logged(report: AuditedReport) -> list[Checkpoint]:
     """Verify that this report is an entry of a log that extends the checkpoint of the report (C2SP tlog-proof)."""
     head, separator, text = _text(report.folder / PROOF).partition("\n\n")
     lines = head.split("\n")
     if not separator or lines[0] != "c2sp.org/tlog-proof@v1" or len(lines) < 3:
-        raise _Wrong(f"{PROOF}: expected a log proof, got none")
+        raise Wrong(f"{PROOF}: expected a log proof, got none")
     try:
         extra, number = _extra(report.folder), _line(lines[2], "index")
         index, path = int(number) if number.isdecimal() else -1, [decode_base64(line) for line in lines[3:]]
@@ -328,13 +262,13 @@ def _verify_logged(report: _Report) -> list[Checkpoint]:
         entry = extra["record"]
         leaf = leaf_hash(plain_json(entry))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise _Wrong(f"{PROOF}: expected a log proof, got an invalid one") from None
+        raise Wrong(f"{PROOF}: expected a log proof, got an invalid one") from None
     newest = report.open_checkpoint(text)
     if not verify_inclusion(leaf, index, newest.size, path, newest.root):
-        raise _Wrong(f"{PROOF}: expected the report to be entry {index} of the ledger, got no proof of it")
+        raise Wrong(f"{PROOF}: expected the report to be entry {index} of the ledger, got no proof of it")
     old = report.open_checkpoint(report.document["ledger"]["checkpoint"])
     if not verify_consistency(old.size, old.root, newest.size, newest.root, consistency):
-        raise _Wrong(f"{PROOF}: expected a log that extends the report's checkpoint, got another")
+        raise Wrong(f"{PROOF}: expected a log that extends the report's checkpoint, got another")
     if entry.get("type") != "report" or entry.get("run_id") != report.document["run"]["id"]:
         report.find(f"{PROOF}: expected the entry of this report, got another", PROOF)
     _verify_files(report, entry, index)
@@ -343,7 +277,7 @@ def _verify_logged(report: _Report) -> list[Checkpoint]:
     return [newest]
 
 
-def _verify_files(report: _Report, entry: dict[str, Any], index: int) -> None:
+def _verify_files(report: AuditedReport, entry: dict[str, Any], index: int) -> None:
     """Check that the folder has exactly the files of its ledger entry, the proof, and the raw output of its records."""
     files = entry.get("files")
     if files is None:  # an entry of an earlier version
@@ -377,13 +311,13 @@ def signed_files(folder: Path) -> dict[str, str]:
     return {str(name): str(digest) for name, digest in files.items()} | {PROOF: file_sha256(folder / PROOF)}
 
 
-def _verify_signed(report: _Report) -> None:
+def _verify_signed(report: AuditedReport) -> None:
     if not report.signers.keys and not (report.folder / SIGNATURES).is_dir():
         return
     try:
         expected = signed_files(report.folder)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise _Wrong(f"{SIGNATURES}: the ledger entry of this report has no list of files to sign") from None
+        raise Wrong(f"{SIGNATURES}: the ledger entry of this report has no list of files to sign") from None
     problems, facts, limits = verify_signatures(report.folder, expected, report.signers)
     for file, problem in problems:
         report.find(problem, file)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from sovctl.support.errors import SovctlError
+from sovctl.support.operator_name import operator_name
 
 from ..facts.node import NodeFacts
 from ..resources.context import Context
@@ -103,4 +103,4 @@ class AnsibleExecutor:
 
     def retire(self, node: Node) -> None:
         """Retire the node on this controller."""
-        retire(self._site, node, Cause("cleaned", f"run {self._locks.run_id}", getpass.getuser()), self._append)
+        retire(self._site, node, Cause("cleaned", f"run {self._locks.run_id}", operator_name()), self._append)

@@ -1,6 +1,6 @@
-"""Reads the files of a lock: the JSON document `{"files": [{"path", "size", "sha256", "kind"}, ...]}`.
+"""Reads the files of a lock: the folder that `sovctl lock` writes, or a list of other files.
 
-Other keys of the document are allowed, because a lock also records roots, solver and sources.
+A list is the JSON document `{"files": [{"path", "size", "sha256", "kind"}, ...]}`; other keys are allowed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from sovctl.support.bounded_files import read_bounded
 from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
 
-from ..lock.files import LockedFile
+from ..lock import folder
+from ..lock.files import LockedFile, files_of
 from .manifest import Sha256, Size
 
 _MAX_BYTES = 256 << 20
@@ -36,9 +37,15 @@ class _Document(BaseModel):
 def read_lock(path: Path) -> tuple[list[LockedFile], str]:
     """Return the files of a lock, and the SHA-256 of the lock.
 
+    Args:
+        path: folder of a lock, or file with a list.
+
     Raises:
         InputError: unreadable, or not a lock.
     """
+    if path.is_dir():
+        lock = folder.read_lock(path)
+        return [each.file for each in files_of(lock)], lock.sha256
     try:
         data = read_bounded(path, _MAX_BYTES)
         files = _Document.model_validate_json(data).files

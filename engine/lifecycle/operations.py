@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +10,7 @@ from sovctl.compliance.evidence.runs import list_runs, load_run
 from sovctl.compliance.evidence.store import StoredEvidence
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.support.errors import InputError, SovctlError
+from sovctl.support.operator_name import operator_name
 
 from ..spec import SiteSpec
 from . import records, store
@@ -36,7 +36,7 @@ class Operations:
         self._spec, self._root = spec, root
         self._gpu_nodes = frozenset(gpu_nodes if gpu_nodes is not None else (node.name for _, node in spec.nodes()))
         self._names = [node.name for _, node in spec.nodes()]
-        self._now, self._operator = datetime.now(UTC), getpass.getuser()
+        self._now, self._operator = datetime.now(UTC), operator_name()
         self.fleet = store.load(root)
 
     def send(self, nodes: Collection[str], event: Event, *, reason: str, force: bool = False) -> None:

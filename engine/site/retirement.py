@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from typing import Any
 from sovctl.compliance.ledger.store import Ledger
 from sovctl.compliance.signing import load_or_create
 from sovctl.support.errors import InputError
+from sovctl.support.operator_name import operator_name
 
 from ..lifecycle import certificate_store, store
 from ..spec import Node
@@ -76,7 +76,7 @@ def forget(site: Site, name: str, *, reason: str) -> str | None:
         known = ", ".join(found) or "none"
         hint = "a node of site.yaml is removed from site.yaml first, and cleaned by: sovctl apply"
         raise InputError(f"expected a removed node, got {name!r}; removed: {known}", where="NODE", hint=hint)
-    cause = Cause("forgotten", reason, getpass.getuser())
+    cause = Cause("forgotten", reason, operator_name())
     key = load_or_create(site.state.keys / "ledger.key")
     with Ledger.open(site.state.ledger, origin=f"sovctl.{site.spec.site.name}/site", key=key) as ledger:
         return retire(site, found[name], cause, ledger.append)

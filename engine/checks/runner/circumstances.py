@@ -5,7 +5,6 @@ about = Circumstances.of(site)        # before the first probe, under the lock o
 
 from __future__ import annotations
 
-import getpass
 import json
 import os
 import pwd
@@ -20,6 +19,7 @@ from sovctl.compliance.evidence.record import Actor, Clock, Tool
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
+from sovctl.support.operator_name import operator_name
 
 from ...facts.chrony import parse_tracking
 from ...facts.unreadable import Unreadable
@@ -67,7 +67,7 @@ class Circumstances:
 
 def actor() -> Actor:
     """Return the user, the account of the process, and the host; under sudo the user who called it."""
-    return Actor(user=os.environ.get("SUDO_USER") or _user(), account=_account(), host=socket.gethostname())
+    return Actor(user=operator_name(), account=_account(), host=socket.gethostname())
 
 
 def tool() -> Tool:
@@ -153,13 +153,6 @@ def last_apply(state: SiteState) -> tuple[str, str]:
         return NONE, NONE
     found = [each for each in finished if each.get("type") == "apply-finished"]
     return (str(found[-1]["plan_sha256"]), str(found[-1]["run"])) if found else (NONE, NONE)
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user id without a name
-        return f"uid-{os.getuid()}"
 
 
 def _account() -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from local_archive import Archive
 
+from sovctl.engine.bundle.lock_file import read_lock as read_files_of_bundle
 from sovctl.engine.lab.artifacts import model_store
 from sovctl.engine.lock import own_files, programs
 from sovctl.engine.lock.build import make_lock
@@ -85,6 +86,14 @@ def options(archive: Archive, tmp_path: Path) -> Options:
 
 def made(site: Site, options: Options, previous: Lock | None = None) -> Lock:
     return make_lock(site.context(), {"site": site.loaded.spec_sha256}, None, options, previous=previous)
+
+
+def test_a_bundle_has_the_files_of_a_lock(site: Site, options: Options, tmp_path: Path) -> None:
+    lock = made(site, options)
+    write_lock(lock, tmp_path / "locks", "")
+    files, digest = read_files_of_bundle(tmp_path / "locks")
+    assert files == [each.file for each in files_of(lock)] != []
+    assert digest == lock.sha256
 
 
 def test_a_lock_survives_its_folder_and_has_the_same_bytes_again(site: Site, options: Options, tmp_path: Path) -> None:
