@@ -27,6 +27,8 @@ from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.witness import request
 from sovctl.compliance.ledger.witness_memory import WitnessMemory
 from sovctl.compliance.signing import load_or_create, parse_vkey
+from sovctl.engine.lock.folder import Lock, write_lock
+from sovctl.engine.lock.part import LockedPackage, Part
 from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import ExitCode
 
@@ -190,12 +192,15 @@ def _with_results(folder: Path) -> None:
 def _mirror(folder: Path) -> None:
     """Files of a mirror, and their lock."""
     (folder / "mirror").mkdir()
-    entries = []
-    for name in ("chrony_4.3-2_amd64.deb", "nftables_1.0_amd64.deb"):
-        (folder / "mirror" / name).write_text(f"invented content of {name}\n")
-        content = (folder / "mirror" / name).read_bytes()
-        entries.append({"path": name, "size": len(content), "sha256": sha256_hex(content), "kind": "deb"})
-    (folder / "lock.json").write_text(json.dumps({"files": entries}))
+    (folder / "locks").mkdir()
+    packages = []
+    for name in ("chrony", "nftables"):
+        content = f"invented content of {name}\n".encode()
+        (folder / "mirror" / f"{name}.deb").write_bytes(content)
+        place = (f"{name}.deb", len(content), sha256_hex(content), "Debian main", "", "free", "yes")
+        packages.append(LockedPackage(name, "1-1", "amd64", *place))
+    part = Part("debian-12", "deb", {}, ("chrony", "nftables"), {}, tuple(packages), {}, "invented")
+    write_lock(Lock("example-bank", {}, (), (part,)), folder / "locks", "")
 
 
 PREPARED: dict[str, Callable[[Path], None]] = {
