@@ -79,6 +79,13 @@ def test_a_command_ends_at_its_limit_and_is_unknown(tmp_path: Path) -> None:
     result = measure(machines, target(NodeCommand("run", "n1", count(tmp_path, "echo good; sleep 60"), timeout_s=1)))
     assert result.verdict is Verdict.UNKNOWN
     assert "timeout" in result.reason
+    assert runs(tmp_path) == 1
+
+
+def test_after_a_round_that_hangs_no_other_starts(tmp_path: Path) -> None:
+    machines = idle_nodes(tmp_path, "n1")
+    rounds = repeated("n1", count(tmp_path, '[ "$n" = 1 ] || sleep 60; echo good'), times=4, timeout_s=2)
+    assert measure(machines, target(*rounds)).verdict is Verdict.UNKNOWN
     assert runs(tmp_path) == 2
 
 

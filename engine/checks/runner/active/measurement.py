@@ -1,6 +1,7 @@
 """Measures one job: the nodes must be idle, then the rounds run, and each target is judged.
 
 - A measured failure is final. A target that is UNKNOWN because a command failed is measured once more.
+- After a command that reached its time limit, no later round starts, and nothing is measured again: each costs minutes.
 - If a command of a round fails, the others end after `FAILED_ROUND_S`, because ranks wait for each other.
 - After `stop` the commands on the nodes end, and the targets are UNKNOWN.
 """
@@ -18,7 +19,7 @@ from sovctl.compliance.verdict import Verdict
 from ....facts.unreadable import Unreadable
 from ...model.active_check import READY_LIMIT_S, NodeCommand
 from ...model.check import judge
-from ...model.probe import CommandOutput, ProbeOutput, joined
+from ...model.probe import TIMED_OUT, CommandOutput, ProbeOutput, joined
 from ...model.result import Result, not_measured, result_of, utc_now
 from . import idle
 from .idle import NodeServices
@@ -75,8 +76,11 @@ class Measurement:
                 return False, refused(job, reason)
         started = utc_now()
         outputs: dict[str, CommandOutput] = {}
-        for _, commands in groupby(sorted(job.commands, key=lambda each: each.round), key=lambda each: each.round):
-            outputs |= self._round(list(commands))
+        hangs = False
+        for _, group in groupby(sorted(job.commands, key=lambda each: each.round), key=lambda each: each.round):
+            commands = list(group)
+            outputs |= _not_started(commands) if hangs else self._round(commands)
+            hangs = hangs or any(outputs[each.name].exit_code == TIMED_OUT for each in commands)
             if self._stopped.is_set():
                 return False, refused(job, INTERRUPTED)
         return True, _judged(job, joined(outputs), started, simulated=simulated)
@@ -107,7 +111,7 @@ class Measurement:
             for process in running.values():
                 process.close_input()
             outputs = {command.name: _output(command, process) for command, process in running.items()}
-        absent = {each.name: CommandOutput(None, "", "not started") for each in commands if each.name not in outputs}
+        absent = _not_started(each for each in commands if each.name not in outputs)
         failed = {name: CommandOutput(None, outputs[name].stdout, error) for name, error in errors.items()}
         return {**outputs, **absent, **failed}
 
@@ -130,6 +134,10 @@ class Measurement:
         until = time.monotonic() + SERVER_END_S
         while not self._stopped.is_set() and time.monotonic() < until and _runs(running.values()):
             self._stopped.wait(0.1)
+
+
+def _not_started(commands: Iterable[NodeCommand]) -> dict[str, CommandOutput]:
+    return {each.name: CommandOutput(None, "", "not started") for each in commands}
 
 
 def _runs(processes: Iterable[NodeProcess]) -> bool:
@@ -167,9 +175,10 @@ def _judged(job: Job, output: ProbeOutput, started: str, *, simulated: bool | No
 
 
 def _is_repeatable(result: Result) -> bool:
-    """Return whether a command failed, so that a second measurement can succeed; not if its program is absent."""
+    """Return whether a command failed, so that a second measurement can succeed; not if it is absent, or hangs."""
     codes = _exit_codes(result)
-    return result.verdict is Verdict.UNKNOWN and _NOT_FOUND not in codes and (result.exit_code != 0 or any(codes))
+    is_final = _NOT_FOUND in codes or result.exit_code == TIMED_OUT
+    return result.verdict is Verdict.UNKNOWN and not is_final and (result.exit_code != 0 or any(codes))
 
 
 def _exit_codes(result: Result) -> list[int]:
