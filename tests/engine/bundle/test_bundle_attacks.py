@@ -17,7 +17,7 @@ import pytest
 from bundle_specimens import Builder, long_ago, specimen_files
 from hypothesis import given
 from hypothesis import strategies as st
-from intake_specimens import Site, first, without_scanner
+from intake_specimens import Site, first
 
 from examples import IS_COMPLETE, examples
 from sovctl.engine.bundle import manifest as manifests
@@ -28,17 +28,6 @@ from sovctl.engine.bundle.store import Store
 from sovctl.engine.bundle.trust import Refused
 from sovctl.engine.bundle.verification import verify
 from sovctl.support.errors import InputError, SovctlError
-
-
-@pytest.fixture
-def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
-    without_scanner(monkeypatch)
-    return Builder(tmp_path / "outside")
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path / "site")
 
 
 def copy(store: Store, to: Path) -> Path:

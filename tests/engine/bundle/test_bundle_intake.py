@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from bundle_specimens import Builder, specimen_files
-from intake_specimens import Site, first, without_scanner
+from intake_specimens import Site, first
 
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.signing import parse_vkey
@@ -19,17 +19,6 @@ from sovctl.engine.bundle.intake.inspection import problem
 from sovctl.engine.bundle.store import Store
 from sovctl.engine.bundle.trust import Refused
 from sovctl.support.errors import InputError
-
-
-@pytest.fixture
-def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
-    without_scanner(monkeypatch)
-    return Builder(tmp_path / "outside")
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path / "site")
 
 
 def written(store: Store, folder: Path, count: int = 5) -> list[Path]:
