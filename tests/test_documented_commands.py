@@ -67,6 +67,10 @@ OTHER_EXITS = {
     ("lock", "sovctl lock site.yaml -o locks --system debian-12 --omit models"): ExitCode.FAILURE,  # unknown kernels
     ("lock", "sovctl lock diff locks-october locks"): ExitCode.BAD_INPUT,  # no lock
     ("lock", "sovctl lock check locks"): ExitCode.BAD_INPUT,
+    (
+        "lock",
+        "sovctl lock fetch locks --to content --from own --from models",
+    ): ExitCode.BAD_INPUT,  # no lock; run in tests/engine/lock
     ("waiver", "sovctl waiver show W-1 site.yaml"): ExitCode.BAD_INPUT,  # the site has no waiver
     ("node", "sovctl plan"): ExitCode.BAD_INPUT,  # as in README
     ("node", "sovctl node certificate dgx-1"): ExitCode.BAD_INPUT,  # no node is certified

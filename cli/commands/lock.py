@@ -9,7 +9,7 @@ import typer
 
 from .. import output
 from ..default_command import DefaultsToSite
-from . import lock_check
+from . import lock_check, lock_fetch
 
 EPILOG = (
     "Examples: sovctl lock site.yaml -o locks --inventory inventory.json --inventory-key site.vkey  ·  "
@@ -28,6 +28,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="lock")
     group.command("site", epilog=EPILOG)(lock)
     lock_check.register(group)
+    lock_fetch.register(group)
 
 
 def complete_system(incomplete: str) -> list[str]:

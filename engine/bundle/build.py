@@ -23,10 +23,10 @@ from sovctl.support.atomic_files import sync_folder
 from sovctl.support.errors import InputError, MissingTool
 
 from ..lock.files import LockedFile
+from ..lock.paths import check_paths
 from . import signing
 from .manifest import MAX_CHUNK_BYTES, TIME_FORMAT, Chunk, Content, File, Manifest, Part
 from .packing import CHUNK_BYTES, Slice, pack
-from .paths import check_paths
 from .store import Store
 
 _BLOCK_BYTES = 4 << 20

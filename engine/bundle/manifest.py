@@ -16,7 +16,7 @@ from sovctl.support.canonical_json import canonical_json
 from sovctl.support.errors import InputError
 
 from ..lock.files import LockedFile
-from .paths import check_paths
+from ..lock.paths import check_paths
 
 NAME = "manifest.json"
 MAX_BYTES = 256 << 20  # of a manifest; 200 bytes a file: a million files
