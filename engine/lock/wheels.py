@@ -1,8 +1,9 @@
 """Locks Python environments: one wheel for each package of a hashed lock of the catalogue, with size and SHA-256.
 
-uv resolves the lock of the catalogue for the Python, the architecture and the glibc of the nodes (PEP 751 output). The
-chosen wheels must have a digest that the catalogue's lock permits. Source distributions are refused, because nodes do
-not compile Python packages.
+uv resolves the lock of the catalogue for the Python, the architecture and the glibc of the nodes (PEP 751 output).
+Dependencies that a lock leaves out on purpose are named, with the reason, in a file `.left-out` next to it. The chosen
+wheels must have a digest that the catalogue's lock permits. Source distributions are refused, because nodes do not
+compile Python packages.
 """
 
 from __future__ import annotations
@@ -132,6 +133,10 @@ def compile_lock(
         words = ["pip", "compile", str(lock), "--quiet", "--no-header", "--format", "pylock.toml", "-o", str(target)]
         words += ["--python-version", platform.python, "--python-platform", platform.name, "--only-binary", ":all:"]
         words += sources.options() + (["--offline"] if offline else [])
+        if names := _left_out(lock):
+            overrides = Path(folder) / "overrides.txt"
+            overrides.write_text("".join(f"{name} ; python_version < '3'\n" for name in names))
+            words += ["--overrides", str(overrides)]
         done = uv.run(*words, without_network=offline and programs.can_isolate())
         if done.exit_code != 0:
             sentences = " ".join(done.stderr.split()) or f"uv ended with {done.exit_code}"
@@ -183,6 +188,13 @@ def driver_floor(lock: Path) -> int | None:
     text = lock.read_text()
     majors = {match["major"] for pattern in (_CUDA_PACKAGE, _CUDA_RUNTIME) for match in pattern.finditer(text)}
     return max((_CUDA_FLOOR[major] for major in majors if major in _CUDA_FLOOR), default=None)
+
+
+def _left_out(lock: Path) -> list[str]:
+    """Return the names of dependencies that a lock leaves out."""
+    file = lock.with_suffix(".left-out")
+    lines = file.read_text().splitlines() if file.is_file() else []
+    return [line.split()[0] for line in lines if line.strip() and not line.startswith("#")]
 
 
 def _permitted(text: str) -> dict[tuple[str, str], frozenset[str]]:

@@ -87,6 +87,12 @@ def test_refuses_a_missing_dependency(tmp_path: Path) -> None:
         made(tmp_path, lock)
 
 
+def test_leaves_out_what_the_file_next_to_the_lock_names(tmp_path: Path) -> None:
+    lock = lock_of(tmp_path, wheel(tmp_path / "wheels", "alpha", "1.0", requires="absent>=2"))
+    (tmp_path / "engine.left-out").write_text("# serves without it\nabsent\n")
+    assert [each["name"] for each in made(tmp_path, lock)["packages"]] == ["alpha"]
+
+
 def test_refuses_a_digest_outside_the_lock_of_the_catalogue(tmp_path: Path) -> None:
     folder = tmp_path / "wheels"
     lock = lock_of(tmp_path, wheel(folder, "alpha", "1.0"))
