@@ -33,6 +33,7 @@ COMMANDS = (
     "golden",
     "node",
     "size",
+    "bootstrap",
     "inventory",
     "lock",
     "catalog",

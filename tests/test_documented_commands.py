@@ -207,9 +207,18 @@ def _mirror(folder: Path) -> None:
     write_lock(Lock("example-bank", {}, (), (part,)), folder / "locks", "")
 
 
+def _known_host(folder: Path) -> None:
+    """A site that knows the host key of a node."""
+    _bank(folder)
+    key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKY1x0pbX9Qkq5Vt3FqVb7N0mHlY2dGcJr8sWwTn4uEz"
+    (folder / "access").mkdir(exist_ok=True)
+    (folder / "access" / "known_hosts").write_text(f"10.20.1.11 {key}\n")
+
+
 PREPARED: dict[str, Callable[[Path], None]] = {
     "README": _cloud_key,
     "audit": _audited,
+    "bootstrap": _known_host,
     "bundle": _mirror,
     "evidence": _with_results,
     "fabric": _captures,

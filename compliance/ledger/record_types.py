@@ -26,6 +26,7 @@ RECORD_TYPES = {
     "gather": "facts of nodes were gathered",
     "golden-tokens-recorded": "tokens of a pool were recorded",
     "heartbeat": "the controller writes",
+    "host-key-enrolled": "the host key of a node was accepted",
     "key-rotated": "the key of the ledger was replaced",
     "node-breaker": "the circuit breaker opened or was reset",
     "node-event": "the state of a node changed",
