@@ -39,6 +39,7 @@ COMMANDS = (
     "catalog",
     "bundle",
     "import",
+    "mirror",
     "audit",
     "gateway",
     "lab",

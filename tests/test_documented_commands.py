@@ -66,6 +66,7 @@ OTHER_EXITS = {
     ): ExitCode.BAD_INPUT,  # no inventory; run in tests/engine/lock
     ("lock", "sovctl lock site.yaml -o locks --system debian-12 --omit models"): ExitCode.FAILURE,  # unknown kernels
     ("lock", "sovctl lock diff locks-october locks"): ExitCode.BAD_INPUT,  # no lock
+    ("mirror", "sovctl mirror select 1 --into published"): ExitCode.BAD_INPUT,  # no bundle; tests/engine/mirror
     ("lock", "sovctl lock check locks"): ExitCode.BAD_INPUT,
     (
         "lock",

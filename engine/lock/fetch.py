@@ -163,6 +163,9 @@ class _Run:
         """Return a partial file that has the content."""
         file = group[0].file
         partial = self._folder / PARTIAL / file.sha256
+        if content := group[0].content:
+            partial.write_bytes(content)
+            return partial
         names = {each.file.path.rpartition("/")[2] for each in group}
         local = [self._folder / each.file.path for each in present]
         local += [path for name in sorted(names) for path in self._local.get((name, file.size), ())]

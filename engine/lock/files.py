@@ -6,9 +6,10 @@ for each in files_of(read_lock(Path("locks"))):
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class LockedFile:
         path: relative to the root of the mirror, with `/`, without `..`: `apt/debian-12-amd64/chrony_4.3-2_amd64.deb`.
         size: bytes.
         sha256: 64 lower-case hex digits.
-        kind: `deb`, `rpm`, `wheel`, `model` or `own-file`.
+        kind: `deb`, `rpm`, `wheel`, `model`, `own-file`, or `index` for an index of packages.
     """
 
     path: str
@@ -39,12 +40,14 @@ class SourcedFile:
     Args:
         url: empty if the operator provides the file: `own-file`, and models without a published location.
         redistributable: `yes`, `no`, `own-file` or `own-subscription`.
+        content: of an index, which the lock contains; empty for other files.
     """
 
     file: LockedFile
     url: str
     licence: str
     redistributable: str
+    content: bytes = field(default=b"", repr=False)
 
 
 def files_of(lock: Lock) -> tuple[SourcedFile, ...]:
@@ -62,4 +65,20 @@ def files_of(lock: Lock) -> tuple[SourcedFile, ...]:
             if known.file.sha256 != each.sha256:
                 hint = "lock all parts again from the same package sources"
                 raise InputError("two parts have different content at one path", where=each.path, hint=hint)
+    for path, content in _indexes(lock).items():
+        file = LockedFile(path, len(content), sha256_hex(content), "index")
+        found[path] = SourcedFile(file, "", "free", "yes", content)
     return tuple(found[path] for path in sorted(found))
+
+
+def _indexes(lock: Lock) -> dict[str, bytes]:
+    """Return the apt index of each folder of packages, by path: the stanzas of all parts with files in it."""
+    stanzas: dict[str, set[str]] = {}
+    for part in lock.parts:
+        if part.index and part.packages:
+            folder = part.packages[0].path.rpartition("/")[0]
+            stanzas.setdefault(f"{folder}/Packages", set()).update(filter(None, part.index.strip("\n").split("\n\n")))
+    return {
+        path: ("\n\n".join(sorted(each.strip("\n") for each in texts)) + "\n").encode(errors="surrogateescape")
+        for path, texts in stanzas.items()
+    }
