@@ -81,7 +81,7 @@ def fetch(
 
     Args:
         files: of `files_of`.
-        from_folders: files there with the name, size and SHA-256 of a file of the lock are copied instead.
+        from_folders: files there with the size and SHA-256 of a file of the lock are copied instead.
         jobs: files at the same time, 1 to 16.
 
     Raises:
@@ -98,9 +98,7 @@ def fetch(
 
 
 class _Run:
-    def __init__(
-        self, folder: Path, local: Mapping[tuple[str, int], list[Path]], jobs: int, report: Callable[[str], None]
-    ) -> None:
+    def __init__(self, folder: Path, local: Mapping[int, list[Path]], jobs: int, report: Callable[[str], None]) -> None:
         self._folder, self._local, self._jobs, self._report = folder, local, jobs, report
         self._stop, self._lock = threading.Event(), threading.Lock()
         self._result, self._done_files, self._all_files = Fetched(), 0, 0
@@ -166,10 +164,7 @@ class _Run:
         if content := group[0].content:
             partial.write_bytes(content)
             return partial
-        names = {each.file.path.rpartition("/")[2] for each in group}
-        local = [self._folder / each.file.path for each in present]
-        local += [path for name in sorted(names) for path in self._local.get((name, file.size), ())]
-        for path in local:
+        for path in [*(self._folder / each.file.path for each in present), *self._local.get(file.size, ())]:
             with contextlib.suppress(NotFetched):
                 self._downloader.copy(path, partial, size=file.size, sha256=file.sha256)
                 return partial
@@ -230,10 +225,11 @@ def _only_one(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _local_files(folders: Sequence[Path]) -> dict[tuple[str, int], list[Path]]:
-    found: dict[tuple[str, int], list[Path]] = {}
+def _local_files(folders: Sequence[Path]) -> dict[int, list[Path]]:
+    """Return the files by size. Their names may differ from the lock: vendors omit the epoch of a version."""
+    found: dict[int, list[Path]] = {}
     for folder in folders:
         for path in sorted(folder.rglob("*")):
             if path.is_file():
-                found.setdefault((path.name, path.stat().st_size), []).append(path)
+                found.setdefault(path.stat().st_size, []).append(path)
     return found

@@ -154,7 +154,7 @@ def test_own_files_are_taken_from_a_folder_only_with_their_digest(server: FileSe
     rows = [locked("own/bios/board.rom", b"firmware", "", "own-file"), locked("own/x.rom", b"other", "", "own-file")]
     own = tmp_path / "vendor/somewhere"
     own.mkdir(parents=True)
-    (own / "board.rom").write_bytes(b"firmware")
+    (own / "vendor-name.rom").write_bytes(b"firmware")
     (own / "x.rom").write_bytes(b"0ther")
     done = fetch.fetch(rows, tmp_path / "to", from_folders=[tmp_path / "vendor"])
     assert (tmp_path / "to/own/bios/board.rom").read_bytes() == b"firmware"
