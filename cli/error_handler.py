@@ -27,6 +27,8 @@ def handle_errors() -> Iterator[None]:
         for each in error.problems:
             output.problem(str(each), hint=each.hint)
         output.info(error.message)
+        if error.hint:
+            output.hint(error.hint)
         sys.exit(error.exit_code)
     except SovctlError as error:
         output.problem(str(error), hint=error.hint)

@@ -21,6 +21,7 @@ from .error_handler import handle_errors
 COMMANDS = (
     "init",
     "validate",
+    "doctor",
     "plan",
     "apply",
     "drift",

@@ -117,6 +117,11 @@ def problem(message: str, *, hint: str = "") -> None:
         info(f"{style('hint:', 'cyan', sys.stderr)} {hint}")
 
 
+def hint(text: str) -> None:
+    """Print one action for the user."""
+    info(f"{style('hint:', 'cyan', sys.stderr)} {text}")
+
+
 def can_ask() -> bool:
     """Return whether standard input and standard error are terminals."""
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -91,9 +91,10 @@ class SpecError(InputError):
     Args:
         problems: all problems, in the order of the file.
         what: description of the file for the message.
+        hint: one action for all problems together; each problem has its own.
     """
 
-    def __init__(self, problems: list[Problem], *, what: str = "the site description") -> None:
+    def __init__(self, problems: list[Problem], *, what: str = "the site description", hint: str = "") -> None:
         count = len(problems)
-        super().__init__(f"{count} problem{'s' if count != 1 else ''} in {what}")
+        super().__init__(f"{count} problem{'s' if count != 1 else ''} in {what}", hint=hint)
         self.problems = problems

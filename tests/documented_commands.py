@@ -26,6 +26,7 @@ IN_THE_LAB = {
         "sovctl lab down",
     ),
     "apply": ("sovctl apply site.yaml --yes",),
+    "doctor": ("sovctl doctor site.yaml --nodes",),
     "drift": ("sovctl drift site.yaml --limit n2 --jsonl",),
     "golden": (
         "sovctl golden record site.yaml",

@@ -41,6 +41,8 @@ OTHER_EXITS = {
         "audit",
         "sovctl audit erase --tenant retail --values-file person.txt --config gateway.yaml",
     ): ExitCode.BAD_INPUT,
+    ("README", "sovctl doctor my-site/site.yaml"): ExitCode.FAILURE,  # the preset's access key is absent
+    ("doctor", "sovctl doctor site.yaml"): ExitCode.FAILURE,
     (
         "README",
         "sovctl plan my-site/site.yaml",

@@ -49,6 +49,7 @@ def register(app: typer.Typer) -> None:
             output.document({"valid": True, "problems": [], **summary})
         else:
             output.line(_sentence(summary))
+            output.info(f"list what is missing before the first plan: sovctl doctor {site}")
 
 
 def _summary(loaded: LoadedSpec) -> dict[str, Any]:

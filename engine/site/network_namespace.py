@@ -26,6 +26,11 @@ def is_inside(name: str) -> bool:
     return (wanted.st_dev, wanted.st_ino) == (here.st_dev, here.st_ino)
 
 
+def is_available(name: str) -> bool:
+    """Return whether this machine has the network namespace `name`."""
+    return (_NAMESPACES / name).exists()
+
+
 def enter(name: str | None) -> None:
     """Restart this command inside the network namespace `name`.
 
@@ -38,7 +43,7 @@ def enter(name: str | None) -> None:
     if name is None or is_inside(name):
         return
     where = "site.yaml: access.network_namespace"
-    if not (_NAMESPACES / name).exists():
+    if not is_available(name):
         raise InputError(
             f"no network namespace {name!r} on this machine",
             where=where,

@@ -283,33 +283,44 @@ def _secret(place: str, secret: Secret) -> FileReference:
     return FileReference(place, secret.file, secret.env, is_secret=True)
 
 
-def check_files(loaded: LoadedSpec, *, environ: Mapping[str, str] | None = None) -> None:
-    """Check that all referenced files and variables exist, are readable and not empty, and that secrets have mode 600.
+def file_problems(
+    loaded: LoadedSpec, *, environ: Mapping[str, str] | None = None
+) -> list[tuple[FileReference, Problem]]:
+    """Return the problems of referenced files and variables: absent, unreadable, empty, or secret without mode 600.
+
+    Messages contain no content of a file and no path of a secret.
 
     Args:
         environ: environment of the controller; None: `os.environ`.
-
-    Raises:
-        SpecError: all problems. Messages contain no content of a file and no path of a secret.
     """
     variables = os.environ if environ is None else environ
     found = [
-        (reference, message, hint)
+        (reference, Problem(message, where=loaded.where(_leaf(reference)), hint=hint))
         for reference in references(loaded.spec)
         for message, hint in _reference_problems(loaded, reference, variables)
     ]
-    problems = [Problem(message, where=loaded.where(_leaf(each)), hint=hint) for each, message, hint in found]
-    absent = {each.file for each, _, _ in found}
+    absent = {each.file for each, _ in found}
     if loaded.spec.gateway is not None:
         detect = loaded.spec.gateway.detect
         taken = {each.name for each in detect.recognizers}
-        for file in dict.fromkeys(detect.recognizer_files):
-            if file not in absent:
+        for index, file in enumerate(detect.recognizer_files):
+            if file not in absent and file not in detect.recognizer_files[:index]:
                 names, wrong = read_recognizers(loaded.resolve(file), taken=taken)
                 taken.update(names)
-                problems += wrong
-    if problems:
-        raise SpecError(problems)
+                reference = FileReference(f"gateway.detect.recognizer_files[{index}]", file, None, is_secret=False)
+                found += [(reference, each) for each in wrong]
+    return found
+
+
+def check_files(loaded: LoadedSpec, *, environ: Mapping[str, str] | None = None) -> None:
+    """Check the referenced files and variables; see `file_problems`.
+
+    Raises:
+        SpecError: all problems.
+    """
+    if found := file_problems(loaded, environ=environ):
+        hint = f"list what is missing before the first plan: sovctl doctor {loaded.path}"
+        raise SpecError([problem for _, problem in found], hint=hint)
 
 
 def _leaf(reference: FileReference) -> str:

@@ -23,8 +23,8 @@ _SCHEMA_IN_REPOSITORY = "$schema=../../docs/site.schema.json"
 # Presets from simple to large, and the next steps after the file is written.
 _REAL_SITE = (
     "edit {site}: names, addresses, manifests, approvers",
-    "create the ssh key, host keys and secrets that it names (mode 600)",
     "sovctl validate {site}",
+    "sovctl doctor {site}    # lists the keys and secrets to create",
     "sovctl plan {site}",
 )
 _NEXT = {

@@ -25,7 +25,8 @@ def test_a_site_is_made_and_found_valid(tmp_path: Path) -> None:
     assert (made.returncode, made.stdout) == (0, "")
     assert "sovctl plan site.yaml" in made.stderr
     checked = _run("validate", "site.yaml", folder=tmp_path)
-    assert (checked.returncode, checked.stderr) == (0, "")
+    assert checked.returncode == 0
+    assert checked.stderr == "list what is missing before the first plan: sovctl doctor site.yaml\n"
     assert checked.stdout.startswith(
         "site.yaml is valid: hybrid site example-bank (DE), 6 nodes, 4 pools on 18 of 24 GPUs, 1 perimeter exception, "
     )
