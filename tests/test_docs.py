@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 from documented_commands import COMMAND_PAGES as PAGES
 from documented_commands import typed
 
+from sovctl import __released__
 from sovctl.cli import documentation as reference
 from sovctl.cli.main import COMMANDS
 from sovctl.support.errors import ExitCode, InputError
@@ -114,6 +116,12 @@ def test_commands_in_the_text_exist_with_their_options(page: Path) -> None:
         options = {option for each in COMMANDS_BY_WORDS[name].params for option in each.opts}
         unknown = [word for word in rest if word.startswith("-") and word not in options]
         assert not unknown, f"{name} has no {unknown}: {line}"
+
+
+def test_the_clock_floor_is_not_older_than_the_newest_release() -> None:
+    releases = re.findall(r"^## \[[0-9][^\]]*\] - (\S+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    newest = max(map(date.fromisoformat, releases))
+    assert newest <= date.fromisoformat(__released__) <= datetime.now(UTC).date(), "CONTRIBUTING.md, release, step 2"
 
 
 def test_make_targets_in_readme_exist() -> None:

@@ -24,7 +24,7 @@ _REMEDIES = (
     (r"access\.key_file", "ssh-keygen -t ed25519 -N '' -f {path}; then give {path}.pub to the installers of the nodes"),
     (
         r"access\.known_hosts_file",
-        "read the host key of each node at its console, with a witness, and write `ADDRESS ssh-ed25519 KEY` to {path}",
+        "for each node: sovctl bootstrap enrol NODE {site} --fingerprint SHA256:... --witness PERSON --read-at console",
     ),
     (r"artifacts\.apt_key_file", "gpg --armor --export KEY > {path}, with the key that signs the repository"),
     (r"gateway\.clients\[\d+\]\.api_key", "(umask 077; openssl rand -base64 32 > {path}); give it to the client"),
@@ -80,9 +80,10 @@ def measure_host_keys(situation: Situation) -> Iterator[Finding]:
     for _, node in spec.nodes():
         host = str(node.address) if spec.access.port == 22 else f"[{node.address}]:{spec.access.port}"
         if known.lookup(host) is None:
-            unknown.append(f"{node.name} ({host})")
-    for each in unknown:
-        yield missing(each, f"no host key in {spec.access.known_hosts_file}", _remedy(HOST_KEYS, str(path)))
+            unknown.append((node.name, host))
+    for name, host in unknown:
+        remedy = _remedy(situation, HOST_KEYS).removeprefix("for each node: ").replace(" NODE ", f" {name} ")
+        yield missing(f"{name} ({host})", f"no host key in {spec.access.known_hosts_file}", remedy)
     if not unknown:
         yield done(spec.access.known_hosts_file, f"host keys of all {len(spec.nodes())} nodes")
 
@@ -105,7 +106,7 @@ def _wrong(situation: Situation, selects: Selects) -> list[Finding]:
 def _finding(situation: Situation, reference: FileReference, problem: Problem) -> Finding:
     remedy = problem.hint
     if reference.file is not None and not situation.opened.loaded.resolve(reference.file).exists():
-        remedy = _remedy(reference.place, _shown(situation, reference))
+        remedy = _remedy(situation, reference.place, _shown(situation, reference))
     return missing(problem.where, problem.message, remedy)
 
 
@@ -117,5 +118,6 @@ def _shown(situation: Situation, reference: FileReference) -> str:
     return shlex.quote(str(situation.opened.loaded.resolve(reference.file)))
 
 
-def _remedy(place: str, path: str) -> str:
-    return next(text for pattern, text in _REMEDIES if re.match(pattern, place)).format(path=path)
+def _remedy(situation: Situation, place: str, path: str = "") -> str:
+    text = next(text for pattern, text in _REMEDIES if re.match(pattern, place))
+    return text.format(path=path, site=shlex.quote(str(situation.path)))

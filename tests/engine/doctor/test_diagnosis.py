@@ -113,7 +113,7 @@ def test_names_the_nodes_without_host_key(site: Path) -> None:
     (missing,) = findings(diagnose(site), "host-keys")
     assert missing.state is State.MISSING
     assert missing.subject.startswith("hgx-1 ([127.0.0.11]:")
-    assert "console" in missing.remedy
+    assert f"sovctl bootstrap enrol hgx-1 {site} --fingerprint" in missing.remedy
 
 
 def test_accepts_hashed_host_keys(site: Path) -> None:

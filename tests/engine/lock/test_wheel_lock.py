@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from sovctl.engine.catalog.figure import read_catalog
 from sovctl.engine.lock.licences import stated_licence
 from sovctl.engine.lock.refused import LockRefused
 from sovctl.engine.lock.wheels import Platform, Uv, WheelSources, compile_lock, driver_floor, locked_wheels
@@ -137,3 +139,14 @@ def test_knows_the_driver_of_the_cuda_libraries() -> None:
 )
 def test_unknown_and_closed_licences_need_a_person(stated: str | None, expected: str) -> None:
     assert stated_licence(stated)[1] == expected
+
+
+def test_cuda_libraries_need_acceptance_and_unknown_licences_are_few() -> None:
+    licences = read_catalog("wheel_licences")["licences"]
+    locked = re.findall(r"^([a-z0-9-]+==[^\s;]+)", (LOCKS / "vllm-0.32.0.txt").read_text(), re.MULTILINE)
+    unknown = {each.partition("==")[0] for each in locked if each not in licences}
+    assert unknown == {"cuda-toolkit", "oss-harmony", "quack-kernels", "torchcodec"}  # their metadata names none
+    open_ones = {each.partition("==")[0] for each in locked if stated_licence(licences.get(each))[1] == "yes"}
+    vendor = {each.partition("==")[0] for each in locked if each.startswith("nvidia-")}
+    assert vendor & open_ones == {"nvidia-cudnn-frontend", "nvidia-ml-py"}
+    assert len(vendor - open_ones) == 24
