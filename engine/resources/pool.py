@@ -69,7 +69,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
     for replica in context.serving_on(node):
         rank = next(rank for rank in replica.ranks if rank.node == node.name)
         name, pool = instance(replica), context.pool(replica.pool)
-        chosen, assigned = flags(context, replica, rank), environment(context, rank)
+        chosen, assigned = flags(context, replica, rank), environment(context, replica, rank)
         variables = {
             "unit": unit_name(replica),
             "flags": chosen,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ...placement import Rank
+from ...placement import Rank, Replica
 from ..context import Context
 
 
-def environment(context: Context, rank: Rank) -> dict[str, str]:
+def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str]:
     """Return the variables that the unit sets, by name."""
     address = str(context.spec.node(rank.node).address)
     chosen = {
@@ -22,7 +22,9 @@ def environment(context: Context, rank: Rank) -> dict[str, str]:
         # One core per rank, because automatic binding fails an assertion on a machine with one NUMA node.
         chosen["VLLM_CPU_OMP_THREADS_BIND"] = "|".join(str(index) for index in range(len(rank.gpus)))
         chosen["OMP_NUM_THREADS"] = "1"
-        chosen["TORCH_COMPILE_DISABLE"] = "1"  # nodes have no compiler
+        # Nodes have no compiler. A pipeline sets the backend instead (`CPU_PIPELINE` in flags.py).
+        if context.pool(replica.pool).pipeline_parallel_size == 1:
+            chosen["TORCH_COMPILE_DISABLE"] = "1"
     else:
         chosen["CUDA_VISIBLE_DEVICES"] = ",".join(str(gpu) for gpu in rank.gpus)
     return chosen

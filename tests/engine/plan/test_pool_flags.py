@@ -167,9 +167,21 @@ def test_every_pool_asks_for_a_client_certificate_and_stays_offline() -> None:
         assert chosen["ssl-ca-certs"]
         assert chosen["disable-uvicorn-access-log"]
         assert "enable-log-requests" not in chosen
-        variables = environment(context(preset), rank)
+        variables = environment(context(preset), replica, rank)
         assert (variables["HF_HUB_OFFLINE"], variables["VLLM_NO_USAGE_STATS"]) == ("1", "1")
         assert "VLLM_SERVER_DEV_MODE" not in variables
+
+
+def test_a_pipeline_on_the_cpu_is_compiled_without_a_compiler() -> None:
+    site = context("lab")
+    pools = [each.model_copy(update={"pipeline_parallel_size": 2, "enforce_eager": False}) for each in site.spec.pools]
+    piped = replace(site, spec=site.spec.model_copy(update={"pools": pools}))
+    replica = site.replicas[0]
+    chosen = flags(piped, replica, replica.ranks[0])
+    assert json.loads(str(chosen["compilation-config"])) == {"mode": 2, "backend": "eager"}
+    assert "TORCH_COMPILE_DISABLE" not in environment(piped, replica, replica.ranks[0])
+    assert "compilation-config" not in flags(site, replica, replica.ranks[0])
+    assert environment(site, replica, replica.ranks[0])["TORCH_COMPILE_DISABLE"] == "1"
 
 
 def test_pools_fetch_media_only_from_hosts_of_their_routes() -> None:
@@ -187,7 +199,7 @@ def test_pools_fetch_media_only_from_hosts_of_their_routes() -> None:
                 chosen = flags(site, replica, rank)
                 assert chosen["allowed-media-domains"] == ["no-media-host.invalid"]
                 assert not REFUSED.keys() & set(chosen)
-                assert environment(site, rank)["VLLM_MEDIA_URL_ALLOW_REDIRECTS"] == "0"
+                assert environment(site, replica, rank)["VLLM_MEDIA_URL_ALLOW_REDIRECTS"] == "0"
                 expected = sorted(hosts) if replica.pool == first.pool else ["no-media-host.invalid"]
                 assert flags(opened, replica, rank)["allowed-media-domains"] == expected
 

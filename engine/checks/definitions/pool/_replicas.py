@@ -55,7 +55,7 @@ def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
             address=str(context.spec.node(replica.ranks[0].node).address),
             port=replica.port,
             is_head=rank.node_rank == 0,
-            environment=environment(context, rank),
+            environment=environment(context, replica, rank),
             engine=folder(context, node, ENGINE, None),
             engine_version=context.spec.software.engine_version,
         )
