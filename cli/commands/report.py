@@ -43,6 +43,9 @@ def register(app: typer.Typer) -> None:
             ),
         ] = None,
         waivers: Annotated[Path | None, typer.Option(help="YAML file of waivers and attestations.")] = None,
+        pdf: Annotated[
+            bool, typer.Option("--pdf", help="Add report.pdf for print; needs `pip install 'sovctl[pdf]'`.")
+        ] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
     ) -> None:
         """Write the evidence report of a run as HTML and JSON, with proofs and a standalone verifier."""
@@ -53,6 +56,7 @@ def register(app: typer.Typer) -> None:
         from sovctl.compliance.ledger.reader import LedgerReader
         from sovctl.compliance.ledger.store import Ledger
         from sovctl.compliance.report.document import Subject
+        from sovctl.compliance.report.pdf import require_weasyprint
         from sovctl.compliance.report.publish import publish
         from sovctl.compliance.signing import load
         from sovctl.engine.checks.registry import FORMER_IDS
@@ -62,6 +66,8 @@ def register(app: typer.Typer) -> None:
         from sovctl.engine.site.state_records import record_waivers
         from sovctl.support.errors import InputError
 
+        if pdf:
+            require_weasyprint()
         site_file = site or Path("site.yaml")
         site_file = site_file / "site.yaml" if site_file.is_dir() else site_file
         paths = SiteState.of_site(site_file, state)
@@ -94,6 +100,7 @@ def register(app: typer.Typer) -> None:
                     draw=figures_of,
                     terms=inputs.terms,
                     foreign=foreign,
+                    pdf=pdf,
                 )
                 for each in inputs.packs
             ]
@@ -126,4 +133,6 @@ def register(app: typer.Typer) -> None:
                 )
             command = ("python3", each.folder / "sovctl-verify.pyz", each.folder, "--key", paths.ledger / "log.vkey")
             output.line(f"report  {each.folder / 'report.html'}")
+            if pdf:
+                output.line(f"pdf     {each.folder / 'report.pdf'}")
             output.line(f"verify  {shlex.join(map(str, command))}")

@@ -17,21 +17,25 @@ from ..oscal.package import build_package
 from .document import document_bytes
 from .foreign import ForeignImport
 from .html import render_html
+from .pdf import FILE_NAME as PDF
+from .pdf import render_pdf
 from .verifier_archive import FILE_NAME, build
 
 OSCAL_FOLDER, TABLES_FOLDER, SUMS = "oscal", "tables", "SHA256SUMS"
 
 
 def artifacts(
-    document: Mapping[str, Any], raw: Collection[str], foreign: Sequence[ForeignImport] = ()
+    document: Mapping[str, Any], raw: Collection[str], foreign: Sequence[ForeignImport] = (), *, pdf: bool = False
 ) -> dict[str, bytes]:
     """Return the content of each file by its path in the folder.
 
     Args:
         raw: digests of the raw outputs, which the folder has as `raw/<sha256>`.
         foreign: results of other tools in the document.
+        pdf: add `report.pdf`.
 
     Raises:
+        MissingTool: `pdf`, and its extra is not installed.
         OscalInvalid: an OSCAL document is invalid.
     """
     data = document_bytes(document)
@@ -50,6 +54,8 @@ def artifacts(
     found = tables(document)
     files |= {f"{TABLES_FOLDER}/{table.name}.csv": csv_bytes(table) for table in found}
     files["report.xlsx"] = xlsx_bytes(document, found)
+    if pdf:
+        files[PDF] = render_pdf(document, files=[*files, "report.html", SUMS])
     files["report.html"] = render_html(document, files=[*files, SUMS]).encode()
     return files | {SUMS: _sums({name: sha256_hex(content) for name, content in files.items()}, raw)}
 

@@ -46,11 +46,15 @@ FILE_TITLES = {
 }
 
 
-def render_html(document: Mapping[str, Any], *, files: Iterable[str] = ()) -> str:
+def render_html(
+    document: Mapping[str, Any], *, files: Iterable[str] = (), paper: bool = False, has_details: bool = True
+) -> str:
     """Return the HTML page of a report document (see `document.build_document`). Deterministic.
 
     Args:
         files: further files of the report folder, which the page links, such as `oscal/poam.json`.
+        paper: without script and with all parts open, for `pdf.render_pdf`.
+        has_details: False: tables of all controls and checks, and details of those with a problem only.
     """
     numbers = {item["sha256"]: number for number, item in enumerate(document["evidence"], start=1)}
     by_check = _by_check(document)
@@ -63,6 +67,8 @@ def render_html(document: Mapping[str, Any], *, files: Iterable[str] = ()) -> st
     script = page_template("report", "report.js").render()
     return page_template("report", "report.html.j2").render(
         document=document,
+        paper=paper,
+        has_details=has_details,
         script=Markup(script),  # noqa: S704 - the file of the package, without values
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         states={state: meaning for state, (_, meaning) in STATES.items()},

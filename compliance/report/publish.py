@@ -6,6 +6,7 @@
       raw/<sha256>             raw output of every record   sovctl-verify.pyz    standalone verifier
       oscal/                   OSCAL 1.2.1 documents        tables/, report.xlsx  for spreadsheets
       foreign/                 results of other tools
+      report.pdf               for print, on request
       SHA256SUMS               digests of all files         signatures/          added later by persons
 
 Order: all files are written to a hidden folder, their digests are appended to the ledger, the proof of that entry is
@@ -75,6 +76,7 @@ def publish(
     draw: Callable[[EvidenceRun, ReadRaw], Sequence[Figure]] | None = None,
     terms: Terms | None = None,
     foreign: Sequence[ForeignImport] = (),
+    pdf: bool = False,
 ) -> Published:
     """Assess, render, log and store the report of one run.
 
@@ -89,6 +91,7 @@ def publish(
         draw: returns the figures of the report from the run's evidence; None: no figures.
         terms: of the plan of action, with current check ids; its history is read from the ledger.
         foreign: imported results of other tools.
+        pdf: add `report.pdf`; needs the extra `pdf`.
 
     Raises:
         InputError: no evidence, or unknown run.
@@ -124,7 +127,7 @@ def publish(
     folder = _free_folder(reports, run.run_id)
     draft = reports / f".{folder.name}.{os.getpid()}.new"
     try:
-        record = _write_draft(draft, document, run, evidence, foreign) | {"folder": folder.name}
+        record = _write_draft(draft, document, run, evidence, foreign, pdf=pdf) | {"folder": folder.name}
         leaf_index = ledger.append([record])[0]
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
@@ -212,11 +215,17 @@ def _free_folder(reports: Path, run_id: str) -> Path:
 
 
 def _write_draft(
-    draft: Path, document: Mapping[str, Any], run: EvidenceRun, evidence: Path, foreign: Sequence[ForeignImport]
+    draft: Path,
+    document: Mapping[str, Any],
+    run: EvidenceRun,
+    evidence: Path,
+    foreign: Sequence[ForeignImport],
+    *,
+    pdf: bool,
 ) -> dict[str, Any]:
     """Write all files except the proof durably, and return the ledger record of the report."""
     digests = {record.evidence.raw_sha256 for record in run.records}
-    content = artifacts(document, digests, foreign)
+    content = artifacts(document, digests, foreign, pdf=pdf)
     raw = {f"raw/{digest}": read_raw(evidence, digest) for digest in digests}
     write_many({draft / name: value for name, value in (content | raw).items()})
     return {
