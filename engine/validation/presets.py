@@ -21,7 +21,7 @@ SCHEMA_FILE = "site.schema.json"
 _SCHEMA_IN_REPOSITORY = "$schema=../../docs/site.schema.json"
 
 # Presets from simple to large, and the next steps after the file is written.
-_REAL_SITE = (
+REAL_SITE = (
     "edit {site}: names, addresses, manifests, approvers",
     "sovctl validate {site}",
     "sovctl doctor {site}    # lists the keys and secrets to create",
@@ -31,9 +31,9 @@ _NEXT = {
     "lab": ("sovctl lab up --directory {folder}", "sovctl plan {site}"),
     "ha": ("sovctl lab up --preset ha --directory {folder}", "sovctl plan {site}"),
     "vm": ("sovctl lab up --tier vm --directory {folder}", "sovctl plan {site}"),
-    "bank-hybrid": _REAL_SITE,
-    "closed-perimeter": _REAL_SITE,
-    "superpod-b200": _REAL_SITE,
+    "bank-hybrid": REAL_SITE,
+    "closed-perimeter": REAL_SITE,
+    "superpod-b200": REAL_SITE,
 }
 
 
@@ -82,16 +82,29 @@ def write_preset(name: str, folder: Path, *, force: bool = False) -> Written:
             where="--preset",
             hint=f"did you mean {near}?" if near else "`sovctl init --list` describes the presets",
         )
+    text = (FOLDER / f"{name}.yaml").read_text().replace(_SCHEMA_IN_REPOSITORY, f"$schema={SCHEMA_FILE}", 1)
+    return write_site(text, folder, next_steps=_NEXT[name], force=force)
+
+
+def write_site(text: str, folder: Path, *, next_steps: tuple[str, ...] = REAL_SITE, force: bool = False) -> Written:
+    """Write `site.yaml` and its schema into `folder`.
+
+    Args:
+        next_steps: with the fields `{site}` and `{folder}`.
+        force: replace an existing site.yaml.
+
+    Raises:
+        InputError: site.yaml exists, or the folder is not writable.
+    """
     site, schema = folder / "site.yaml", folder / SCHEMA_FILE
     if site.exists() and not force:
         raise InputError("file exists", where=str(site), hint="choose another folder, or use --force")
     from .documentation import render_schema
 
-    text = (FOLDER / f"{name}.yaml").read_text()
     try:
         write_atomic(schema, render_schema())
-        write_atomic(site, text.replace(_SCHEMA_IN_REPOSITORY, f"$schema={SCHEMA_FILE}", 1))
+        write_atomic(site, text)
     except OSError as error:
         reason = (error.strerror or "not writable").lower()
         raise InputError(f"cannot write the files: {reason}", where=str(folder)) from None
-    return Written(site, schema, tuple(step.format(site=site, folder=folder) for step in _NEXT[name]))
+    return Written(site, schema, tuple(step.format(site=site, folder=folder) for step in next_steps))
