@@ -1,4 +1,4 @@
-"""The commands that README.md and docs/commands show, and where each of them is run.
+"""The commands that README.md, docs/first-week.md and docs/commands show, and where each of them is run.
 
 - Commands in `IN_THE_LAB` run against real nodes: `tests/end_to_end`.
 - All others run in `tests/test_documented_commands.py`, page by page in the order of the page.
@@ -13,7 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COMMAND_PAGES = sorted(set((ROOT / "docs/commands").glob("*.md")) - {ROOT / "docs/commands/README.md"})
-PAGES = {"README": ROOT / "README.md"} | {path.stem: path for path in COMMAND_PAGES}
+FIRST_WEEK = ROOT / "docs" / "first-week.md"
+PAGES = {"README": ROOT / "README.md", "first-week": FIRST_WEEK} | {path.stem: path for path in COMMAND_PAGES}
 
 IN_THE_LAB = {
     "README": (
@@ -28,6 +29,15 @@ IN_THE_LAB = {
     "apply": ("sovctl apply site.yaml --yes",),
     "doctor": ("sovctl doctor site.yaml --nodes",),
     "drift": ("sovctl drift site.yaml --limit n2 --jsonl",),
+    "first-week": (
+        "sovctl inventory collect site.yaml",
+        "sovctl inventory export site.yaml --sign site.key -o inventory.json --pseudonyms",
+        "sovctl doctor site.yaml --nodes",
+        "sovctl plan site.yaml",
+        "sovctl apply site.yaml",
+        "sovctl verify site.yaml",
+        "sovctl report site.yaml",
+    ),
     "golden": (
         "sovctl golden record site.yaml",
         "sovctl golden record site.yaml --pool chat --replace",

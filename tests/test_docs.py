@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from documented_commands import COMMAND_PAGES as PAGES
-from documented_commands import typed
+from documented_commands import FIRST_WEEK, typed
 
 from sovctl import __released__
 from sovctl.cli import documentation as reference
@@ -102,7 +102,7 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
     assert not broken
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [ROOT / "README.md", FIRST_WEEK, *PAGES], ids=lambda page: page.stem)
 def test_commands_in_the_text_exist_with_their_options(page: Path) -> None:
     lines = typed(page)
     assert lines

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 import warm_processes
 import yaml
-from documented_commands import IN_THE_LAB, PAGES, ROOT, typed
+from documented_commands import FIRST_WEEK, IN_THE_LAB, PAGES, ROOT, typed
 from evidence_specimens import everywhere, fill
 from foreign_specimens import FILES
 from waiting import until
@@ -84,6 +84,16 @@ OTHER_EXITS = {
 OTHER_EXITS |= {
     ("import", line): ExitCode.BAD_INPUT for line in typed(PAGES["import"]) if " status" not in line
 }  # no policy; run in tests/engine/bundle
+OTHER_EXITS |= {
+    ("first-week", "sovctl doctor site.yaml"): ExitCode.FAILURE,  # keys and secrets are absent
+    # No node, no inventory and no policy. tests/engine/lab/test_lab_day_one.py runs these with their inputs.
+    **{
+        ("first-week", line): ExitCode.BAD_INPUT
+        for line in typed(FIRST_WEEK)
+        if line.startswith(("sovctl lock site.yaml", "sovctl import stick1", "sovctl import approve", "sovctl mirror"))
+    },
+    **{("first-week", line): ExitCode.UNREACHABLE for line in typed(FIRST_WEEK) if " enrol " in line},
+}
 UNPROVEN = ("entry-1.tlog-proof --key kept/log.vkey", ".sovctl", ".sovctl/reports/20261121T101500Z-3fa9")
 OTHER_EXITS |= {("audit", f"sovctl audit verify {each}"): ExitCode.UNPROVEN for each in UNPROVEN}
 OTHER_EXITS |= {
@@ -218,6 +228,15 @@ def _known_host(folder: Path) -> None:
     (folder / "access" / "known_hosts").write_text(f"10.20.1.11 {key}\n")
 
 
+def _first_week(folder: Path) -> None:
+    """A lock, with its files in the folder of own files."""
+    _mirror(folder)
+    (folder / "mirror").rename(folder / "own")
+    (folder / "models").mkdir()
+    (folder / "access").mkdir()
+    (folder / "access" / "known_hosts").touch()
+
+
 PREPARED: dict[str, Callable[[Path], None]] = {
     "README": _cloud_key,
     "audit": _audited,
@@ -225,6 +244,7 @@ PREPARED: dict[str, Callable[[Path], None]] = {
     "bundle": _mirror,
     "evidence": _with_results,
     "fabric": _captures,
+    "first-week": _first_week,
     "gateway": _gateway,
     "report": _with_results,
     "size": _load_tests,

@@ -1,4 +1,4 @@
-"""The table of first steps, in the order of the first week."""
+"""The table of first steps, in the order of the first week (docs/first-week.md)."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def choices(field: str) -> list[str]:
 def default(field: str, values: Values) -> str:
     """Return the default of a question as text, for the answers so far; empty for none.
 
-    Approvals have none, because a person gives them.
+    Approvals are never proposed: a person gives them.
     """
     country = values.get("country", "DE")
     match field:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.lab
 # The fixture of this folder runs these two.
 _OF_THE_FIXTURE = {"sovctl lab up --directory lab-site", "sovctl lab down"}
 _RUN_ID = re.compile(r"20261121T101500Z-3fa9")
-_ORDER = ("README", "inventory", "doctor", "plan", "apply", "drift", "verify", "golden", "report", "lab")
+_ORDER = ("README", "inventory", "doctor", "plan", "apply", "drift", "verify", "golden", "report", "lab", "first-week")
 OTHER_EXITS = {
     "sovctl lab fabric -- ibqueryerrors": {ExitCode.OK, ExitCode.FAILURE},  # FAILURE: it found errors
     "sovctl audit verify .sovctl": {ExitCode.UNPROVEN},  # no checkpoint is kept outside the site
