@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,7 +51,7 @@ class Answers:
         failures: message and remedy by node that cannot be observed.
         asked, answered: times of the controller before the first question and after the last answer, UTC.
         repository: answer of the package repository.
-        manifests: answers by model.
+        manifests: answers by name of a model or adapter.
     """
 
     captures: Mapping[str, Capture]
@@ -82,8 +82,17 @@ def ask(spec: SiteSpec, folder: Path, *, report: Callable[[str], None]) -> Answe
         asked=asked,
         answered=answered,
         repository=download(f"{apt}/InRelease"),
-        manifests={model.name: download(f"{models}/{model.name}/MANIFEST") for model in spec.models},
+        manifests={name: download(f"{models}/{name}/MANIFEST") for _, name, _ in manifests(spec)},
     )
+
+
+def manifests(spec: SiteSpec) -> Iterator[tuple[str, str, str]]:
+    """Yield place in site.yaml, name and SHA-256 of the MANIFEST of each model and adapter."""
+    for index, model in enumerate(spec.models):
+        yield f"models[{index}].manifest_sha256", model.name, model.manifest_sha256
+    for index, pool in enumerate(spec.pools):
+        for number, adapter in enumerate(pool.adapters):
+            yield f"pools[{index}].lora.adapters[{number}].manifest_sha256", adapter.name, adapter.manifest_sha256
 
 
 def download(url: str) -> Download:

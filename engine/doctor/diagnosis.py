@@ -125,7 +125,7 @@ def diagnose(
         situation = replace(situation, answers=ask(site.spec, site.folder, report=report))
     measured: list[Measured] = []
     for item in ITEMS:
-        if item.is_of_lab or not situation.is_lab:
+        if not (item.is_replaced_by_lab and situation.is_lab):
             measured.append(_measured(item, situation, measured))
     return Diagnosis(site.spec.site.name if site else None, contacts_nodes, tuple(measured))
 

@@ -62,7 +62,7 @@ class Item:
         place: `outside`, or `inside` of the closed site.
         after: items without which a missing item is not yet possible.
         measure: yields at least one finding.
-        is_of_lab: whether the item also applies to a lab, which creates the other ones.
+        is_replaced_by_lab: whether `sovctl lab up` replaces the item, so that it is omitted for a lab.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Item:
     needed_for: Need
     measure: Measure
     after: tuple[str, ...] = ()
-    is_of_lab: bool = False
+    is_replaced_by_lab: bool = False
 
 
 def done(subject: str, reason: str) -> Finding:

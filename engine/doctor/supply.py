@@ -10,6 +10,7 @@ from ..bundle.intake import history, policy
 from ..bundle.intake.history import State as BundleState
 from ..lock import inventory
 from ..lock.folder import INDEX, read_lock
+from .answers import manifests
 from .item import Finding, done, missing, not_measured
 from .situation import Situation
 
@@ -83,20 +84,19 @@ def measure_lock(situation: Situation) -> Iterator[Finding]:
 
 
 def measure_manifests(situation: Situation) -> Iterator[Finding]:
-    """Check that each model has a manifest; with answers of the mirror, that its digest is the one of site.yaml."""
+    """Check the digest of each model and adapter; with answers of the mirror, compare it with the mirror's MANIFEST."""
     answers = situation.answers
-    for index, model in enumerate(situation.opened.spec.models):
-        where = situation.opened.loaded.where(f"models[{index}].manifest_sha256")
-        compute = f"sha256sum MANIFEST, in the folder of {model.name}; write the result to site.yaml"
-        if model.manifest_sha256 == _PLACEHOLDER:
-            yield missing(where, f"placeholder of zeros for model {model.name}", compute)
+    for place, name, expected in manifests(situation.opened.spec):
+        where = situation.opened.loaded.where(place)
+        compute = f"sha256sum MANIFEST, in the folder of {name}; write the result to site.yaml"
+        if expected == _PLACEHOLDER:
+            yield missing(where, f"placeholder of zeros for {name}", compute)
         elif answers is None:
-            yield done(where, f"model {model.name}: a digest; the files were not compared")
-        elif (answer := answers.manifests[model.name]).error:
-            yield missing(answer.url, answer.error, "import a bundle that contains the model")
-        elif answer.sha256 != model.manifest_sha256:
-            reason = f"expected SHA-256 {model.manifest_sha256[:16]}, got {answer.sha256[:16]}"
-            yield missing(answer.url, reason, compute)
+            yield done(where, f"{name} has a digest; the files were not compared")
+        elif (answer := answers.manifests[name]).error:
+            yield missing(answer.url, answer.error, "import a bundle that contains it")
+        elif answer.sha256 != expected:
+            yield missing(answer.url, f"expected SHA-256 {expected[:16]}, got {answer.sha256[:16]}", compute)
         else:
             yield done(answer.url, "equals site.yaml")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -15,12 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from strategies import PRESETS
 
+from sovctl.cli.documentation import commands
 from sovctl.compliance.signing import load_or_create
 from sovctl.engine.doctor.diagnosis import diagnose
 from sovctl.engine.doctor.item import State
 from sovctl.engine.doctor.items import ITEMS
 from sovctl.engine.validation.load import check_files, load, references
 from sovctl.support.errors import SpecError
+from sovctl.support.package_files import package_folder
 
 FILE_ITEMS = ("ssh-key", "host-keys", "repository-key", "secrets", "files")
 
@@ -158,3 +161,15 @@ def test_without_the_extra_of_bundles_its_items_are_not_measured(site: Path) -> 
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "True ['bundle-root', 'clock', 'mirror', 'nodes']\n"
+
+
+def test_remedies_name_existing_commands() -> None:
+    groups = {"sovctl import", "sovctl lock"}  # `sovctl import MEDIA` has a default command
+    named: set[str] = set()
+    for module in package_folder("engine/doctor").glob("*.py"):
+        named |= set(re.findall(r"(?:\"|: )(sovctl [a-z]+(?: [a-z]+)*)", module.read_text()))
+    assert len(named) > 10
+    for each in named:
+        words = each.split()
+        names = {" ".join(words[:length]) for length in range(2, len(words) + 1)}
+        assert names & (commands().keys() | groups), each
