@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from sovctl.compliance.documents.document import Collected, NotCollected, Value
 
+from ..checks.definitions.network.routes_inside_site import read_routes
 from ..facts.unreadable import Unreadable
 from ..resources.host.resolver import name_servers
 from ..spec import SiteSpec
@@ -44,7 +45,7 @@ def _values(node: str, known: KnownFacts | NotCollected, evidence: RunEvidence) 
         "models": _models(node, evidence),
         "logs": evidence.verdict(_LOGS, node),
         "clocks": evidence.verdict(_CLOCK, node),
-        "routes": _text_of(node, _ROUTES, "routes", evidence),
+        "routes": _routes(node, evidence),
     }
 
 
@@ -89,6 +90,21 @@ def _names(node: str, evidence: RunEvidence) -> Collected:
     return Value(text, source_of(record), record.evidence.simulated)
 
 
+def _routes(node: str, evidence: RunEvidence) -> Collected:
+    """Return the routes of all tables by which packets can leave the node."""
+    record = evidence.of(_ROUTES, node)
+    if record is None:
+        return evidence.none_of(_ROUTES, node)
+    try:
+        routes = read_routes(evidence.sections(record))
+    except Unreadable as error:
+        return NotCollected(f"the output of {_ROUTES} is unreadable: {error.message}")
+    has_default = any(route.destination.prefixlen == 0 for route in routes)
+    lines = [*map(str, routes), *(() if has_default else ("no default route",))]
+    evaluated = f"compared with site.yaml: {record.evidence.verdict.value}"
+    return Value("\n".join([*lines, evaluated]), source_of(record), record.evidence.simulated)
+
+
 def _models(node: str, evidence: RunEvidence) -> Collected:
     """Return the comparison of model files with their manifests."""
     found = evidence.below(CHECKSUM, node)
@@ -96,15 +112,3 @@ def _models(node: str, evidence: RunEvidence) -> Collected:
         return evidence.none_of(CHECKSUM, node)
     lines = [f"{each.evidence.target}: {each.evidence.verdict.value}: {each.evidence.reason}" for each in found]
     return Value("\n".join(lines), "; ".join(map(source_of, found)), any(each.evidence.simulated for each in found))
-
-
-def _text_of(node: str, check_id: str, section: str, evidence: RunEvidence) -> Collected:
-    """Return the output of one command of a check."""
-    record = evidence.of(check_id, node)
-    if record is None:
-        return evidence.none_of(check_id, node)
-    try:
-        text = evidence.sections(record).text(section).strip()
-    except Unreadable as error:
-        return NotCollected(f"the output of {check_id} is unreadable: {error.message}")
-    return Value(f"{record.evidence.verdict.value}\n{text}", source_of(record), record.evidence.simulated)

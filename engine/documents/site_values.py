@@ -20,6 +20,7 @@ MEASURES: Mapping[str, tuple[str, ...]] = {
         "perimeter.no-way-out",
         "perimeter.exception-only-from-gateway",
         "network.dns-only-site-resolvers",
+        "network.routes-inside-site",
         "host.listeners-as-planned",
     ),
     "access": (

@@ -1,14 +1,15 @@
-"""Schema of the section `perimeter`: the firewall of every node, its flows and its exceptions.
+"""Schema of the section `perimeter`: the firewall of every node, its flows, exceptions and routes.
 
 - A flow is a connection with a service inside the site, such as a SIEM or a name server. Its addresses are private.
 - An exception is a connection to an address outside the site, with a reason, an approver and an expiry date.
+- A route is a route of nodes to further networks, such as the default route. sovctl checks routes and sets none.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv4Network, IPv6Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -116,6 +117,19 @@ class PerimeterException(SpecModel):
     """Last day (UTC) of validity. Afterwards site.yaml is rejected until the exception is renewed or removed."""
 
 
+class PermittedRoute(SpecModel):
+    """A route of nodes to networks that the firewall has no rule for. sovctl checks it and does not set it."""
+
+    destination: IPv4Network | IPv6Network
+    """Destination network; `0.0.0.0/0` or `::/0` for the default route. It includes more specific routes."""
+    via: IPv4Address | IPv6Address
+    """Address of the router, private or link-local."""
+    reason: Annotated[str, Field(min_length=10, max_length=500)]
+    """Reason for the route, for auditors."""
+    node_groups: list[Name] = Field(default_factory=list)
+    """Node groups whose nodes may have the route. Empty: all."""
+
+
 class Perimeter(SpecModel):
     """Firewall of every node: drops incoming and outgoing packets by default. Open ports follow from the rest of the
     file and from this section."""
@@ -128,6 +142,9 @@ class Perimeter(SpecModel):
     """Connections with services inside the site, such as a SIEM, a name server or NFS."""
     exceptions: list[PerimeterException] = Field(default_factory=list)
     """Exceptions for outgoing connections; not allowed on an on-prem site."""
+    routes: list[PermittedRoute] = Field(default_factory=list)
+    """Further routes that nodes may have, such as the default route to the router of the site. Without an entry, nodes
+    may have routes to their interfaces' private networks, and to addresses of this file that the firewall permits."""
     confirm_timeout_s: Annotated[int, Field(ge=30, le=600)] = 60
     """Seconds after which a node restores its previous firewall, unless the controller confirms the new one over a new
     ssh connection (as a confirmed commit of RFC 6241, 8.4)."""

@@ -71,6 +71,8 @@ RULES: tuple[Rule, ...] = (
     Rule("a cloud's surfaces, sections and credentials fit its `api`", ("gateway",), cloud_api.check_cloud_apis),
     Rule("names of flows are unique; flows have private addresses, ports, and known node groups",
          ("perimeter", "node_groups"), perimeter.check_flows),
+    Rule("permitted routes are unique, with a private router of the same family, and known node groups",
+         ("perimeter", "node_groups"), perimeter.check_permitted_routes),
     Rule("no exception has expired", ("perimeter",), site.check_expiry),
     Rule("limits of checks are known, and a looser value has a waiver", ("verify",), verify.check_limits),
     Rule("a waiver is of a looser value, approved by a second person, and ends within 365 days", ("verify",),

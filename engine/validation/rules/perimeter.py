@@ -1,4 +1,4 @@
-"""Rules about the flows of the perimeter. Pure functions of one site."""
+"""Rules about the flows and routes of the perimeter. Pure functions of one site."""
 
 from __future__ import annotations
 
@@ -35,3 +35,26 @@ def _addresses(flow: Flow, where: str) -> Iterator[Problem]:
                 where=f"{where}.addresses[{index}]",
                 hint="a flow is inside the site; name an outside address under perimeter.exceptions",
             )
+
+
+def check_permitted_routes(site: SiteUnderValidation) -> Iterator[Problem]:
+    routes = site.spec.perimeter.routes
+    pairs = ((f"perimeter.routes[{i}]", f"{each.destination} via {each.via}") for i, each in enumerate(routes))
+    yield from duplicates("route", pairs)
+    groups = [group.name for group in site.spec.node_groups]
+    for index, route in enumerate(routes):
+        where = f"perimeter.routes[{index}]"
+        if route.via.version != route.destination.version:
+            yield Problem(
+                f"expected an IPv{route.destination.version} address for `{route.destination}`, got `{route.via}`",
+                where=f"{where}.via",
+                hint="name a router of the same family",
+            )
+        elif not route.via.is_private or route.via.is_unspecified or route.via.is_loopback:
+            yield Problem(
+                f"expected a private or link-local address, got `{route.via}`",
+                where=f"{where}.via",
+                hint="name the router of the site, to which the node sends the packets",
+            )
+        for number, name in enumerate(route.node_groups):
+            yield from unknown_name("node group", name, groups, f"{where}.node_groups[{number}]")

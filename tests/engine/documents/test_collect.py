@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -81,6 +82,23 @@ def test_residency_values_come_from_facts_and_evidence_with_their_source() -> No
     (names,) = [f for s, f in document.fields() if f.id == "node.names" and s.subject == "dgx-1"]
     assert "ledger entry 0" in names.source
     assert not document.simulated
+
+
+def test_the_residency_statement_has_the_routes_of_all_tables() -> None:
+    routes = [
+        {"dst": "10.20.0.0/24", "dev": "eth0", "protocol": "kernel"},
+        {"dst": "10.30.0.0/16", "gateway": "10.20.0.1", "dev": "eth0", "table": "7"},
+        {"type": "local", "dst": "10.20.0.9", "dev": "eth0", "table": "local"},
+    ]
+    output = {"ipv4": json.dumps(routes), "ipv6": "[]", "interfaces": "[]"}
+    raw = raw_of(joined({name: CommandOutput(0, text, "") for name, text in output.items()}))
+    document = filled("residency", collect(sources([record("network.routes-inside-site", "dgx-1", "FAIL", raw=raw)])))
+    assert value(document, "node.routes", "dgx-1").splitlines() == [
+        "10.20.0.0/24 dev eth0",
+        "10.30.0.0/16 via 10.20.0.1 dev eth0 table 7",
+        "no default route",
+        "compared with site.yaml: FAIL",
+    ]
 
 
 def test_container_registries_are_stated_only_without_a_container_runtime() -> None:
