@@ -31,16 +31,16 @@ def heartbeat(
     ] = 300,
     key_file: KeyFile = None,
 ) -> None:
-    """Append the state of this machine's clock. Run it from a timer: a longer gap is a finding of `audit verify`."""
+    """Append the state of the clock. Run it from a timer: a longer gap is a finding of `audit verify`."""
     import time
 
     from sovctl.compliance.ledger.clock_state import read_clock
-    from sovctl.compliance.ledger.pending import record_or_leave
+    from sovctl.compliance.ledger.pending import count, record_or_leave
     from sovctl.compliance.ledger.reader import LedgerReader
     from sovctl.compliance.ledger.upkeep import heartbeat_record
 
     LedgerReader(ledger)
-    record = heartbeat_record({"type": "heartbeat"}, interval, time.time(), read_clock())
+    record = heartbeat_record({"type": "heartbeat"}, interval, time.time(), read_clock(), queue_depth=count(ledger))
     if not record_or_leave(ledger, record, key_file=_key_of(ledger, key_file)):
         output.info("the heartbeat is appended by the process that writes the ledger")
 

@@ -43,7 +43,7 @@ def check_silence(reader: LedgerReader, result: AuditResult, *, as_of: datetime 
         as_of: time at which the ledger was copied, or now for a running site; None: unknown.
     """
     expected: _Expectation | None = None
-    beats = unsynchronized = 0
+    beats = unsynchronized = longest_queue = 0
     for entry in reader.entries():
         if not any(mark in entry.data for mark in _MARKS):
             continue
@@ -55,10 +55,14 @@ def check_silence(reader: LedgerReader, result: AuditResult, *, as_of: datetime 
             _report_gap(expected, entry.leaf_index, silent_s, result, was_killed=kind in _STARTS)
         beats += kind in _BEATS
         unsynchronized += kind in _BEATS and not _is_synchronized(record)
+        longest_queue = max(longest_queue, _queue_depth(record))
         interval_s = _interval_s(record)
         expected = _Expectation(entry.leaf_index, time, interval_s) if interval_s else None
     if beats:
-        result.facts.append(f"{AREA}: {beats} heartbeats, {unsynchronized} of them with an unsynchronized clock")
+        result.facts.append(
+            f"{AREA}: {beats} heartbeats, {unsynchronized} of them with an unsynchronized clock; "
+            f"at most {longest_queue} records waited for the disk"
+        )
     if expected and as_of and (silent_s := expected.silent_s(as_of)):
         message = f"no heartbeat since entry {expected.index}, {round(silent_s)} s before the given time"
         result.find(AREA, f"{message}; the writer stopped, or later entries were cut off", first_index=expected.index)
@@ -81,6 +85,12 @@ def _interval_s(record: dict[str, Any]) -> float:
     """Return the seconds until the next heartbeat; 0 if none is expected."""
     value = record.get("heartbeat_s") if record.get("type") in _STARTS else record.get("interval_s")
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else 0.0
+
+
+def _queue_depth(record: dict[str, Any]) -> int:
+    """Return the records that waited at a heartbeat; 0 if an earlier release wrote it."""
+    value = record.get("queue_depth")
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _is_synchronized(record: dict[str, Any]) -> bool:

@@ -103,6 +103,11 @@ class GroupCommit:
             loop.call_soon(self._next)  # appends in the same turn of the loop join the batch
         return future
 
+    @property
+    def queue_depth(self) -> int:
+        """Number of records that are not durable yet: queued ones, and those of the batch that is written."""
+        return len(self._waiting) + len(self._in_flight)
+
     async def check(self) -> None:
         """Write a checkpoint, to check that the ledger is writable.
 

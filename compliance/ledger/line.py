@@ -51,6 +51,8 @@ class LineWriter:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+        self.queue_depth = 0
+        """Number of records that waited in the lines at the newest `answer`. Further ones wait in the workers."""
 
     def answer(self, ends: Sequence[socket.socket]) -> bool:
         """Receive one message from each readable end, write all records with one fsync, and reply.
@@ -64,6 +66,7 @@ class LineWriter:
                 if message := end.recv(_MESSAGE_BYTES):
                     asked.append((end, _records(message)))
         records = [record for _, batch in asked for record in batch]
+        self.queue_depth = len(records)
         appending = [(end, len(batch)) for end, batch in asked if batch]
         checking = [end for end, batch in asked if not batch]  # a message without records requests a checkpoint
         try:

@@ -3,8 +3,8 @@
     upkeep = Upkeep(ledger, heartbeat={"type": "gateway.heartbeat", "site": "bank"}, interval_s=60)
     upkeep.run(time.time())     # about once a second; returns at once if nothing is due
 
-A heartbeat states time, interval and clock. A pause of the writer, or a cut tail, is a gap between heartbeats, which
-`sovctl audit verify` reports.
+A heartbeat states time, interval, clock, and the number of records that wait for the disk. A pause of the writer, or a
+cut tail, is a gap between heartbeats, which `sovctl audit verify` reports.
 """
 
 from __future__ import annotations
@@ -56,18 +56,21 @@ class Upkeep:
         """Return whether `run` has work. Does not block."""
         return self._is_beat_due() or self._is_prune_due() or pending.count(self._ledger.directory) > 0
 
-    def run(self, now_s: float) -> None:
+    def run(self, now_s: float, *, queue_depth: int = 0) -> None:
         """Do the work that is due.
 
         Args:
             now_s: POSIX time in seconds.
+            queue_depth: number of records in the queue of the writer; a heartbeat adds those in `pending`.
 
         Raises:
             LedgerUnwritable: a record is not durable; the work is repeated by the next call.
         """
+        depth = queue_depth + pending.count(self._ledger.directory)
         self._ledger.adopt_pending()
         if self._is_beat_due():
-            self._ledger.append([heartbeat_record(self._heartbeat, self._interval_s, now_s, self._clock())])
+            record = heartbeat_record(self._heartbeat, self._interval_s, now_s, self._clock(), queue_depth=depth)
+            self._ledger.append([record])
             self._beat_at = self._monotonic() + self._interval_s
         if self._is_prune_due():
             pruning.prune_older(self._ledger, days=self._retention_days or 0, now_s=now_s)
@@ -82,12 +85,19 @@ class Upkeep:
 
 
 def heartbeat_record(
-    fields: Mapping[str, Any], interval_s: float, now_s: float, clock: ClockState | None
+    fields: Mapping[str, Any], interval_s: float, now_s: float, clock: ClockState | None, *, queue_depth: int
 ) -> dict[str, Any]:
-    """Return a heartbeat record. `clock` is null in it if the state of the clock is unknown."""
+    """Return a heartbeat record. `clock` is null in it if the state of the clock is unknown.
+
+    Args:
+        queue_depth: number of records that were not written yet when the heartbeat was due.
+
+    Source: Delegated Regulation (EU) 2024/1774, Article 12(2)(e) and (f): failures of logging, synchronized clocks.
+    """
     return {
         **fields,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now_s)),
         "interval_s": round(interval_s),
         "clock": clock.as_json() if clock else None,
+        "queue_depth": queue_depth,
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from functools import partial
 
 from sovctl.compliance.ledger.group import GroupCommit
 from sovctl.compliance.ledger.upkeep import Upkeep
@@ -50,7 +51,7 @@ async def keep_ledger(group: GroupCommit, upkeep: Upkeep) -> None:
     while True:
         with contextlib.suppress(SovctlError):  # `/readyz` reports an unwritable ledger; the work is repeated
             if upkeep.is_due():
-                await group.run(lambda: upkeep.run(time.time()))
+                await group.run(partial(upkeep.run, time.time(), queue_depth=group.queue_depth))
         await asyncio.sleep(_KEEP_LEDGER_EVERY_S)
 
 

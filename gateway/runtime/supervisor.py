@@ -127,7 +127,7 @@ class Supervisor:
                 self._ledger.checkpoint()
         if self._upkeep.is_due():
             with contextlib.suppress(SovctlError):  # workers report an unwritable ledger; the work is repeated
-                self._upkeep.run(time.time())
+                self._upkeep.run(time.time(), queue_depth=self._writer.queue_depth if lines else 0)
         self._reap()
         now = time.monotonic()
         for place in self._places:

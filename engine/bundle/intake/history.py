@@ -15,7 +15,6 @@ from typing import Any
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.support.errors import InputError
 
-_PREFIX = "bundle-"
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -37,6 +36,17 @@ class State(StrEnum):
 
 
 ORDER = tuple(State)
+RECORD_TYPES: Mapping[State, str] = {
+    State.OPENED: "bundle-opened",
+    State.RECEIVED: "bundle-received",
+    State.VERIFIED: "bundle-verified",
+    State.SCANNED: "bundle-scanned",
+    State.APPROVED: "bundle-approved",
+    State.PUBLISHED: "bundle-published",
+    State.REJECTED: "bundle-rejected",
+}
+"""Type of the ledger record by state."""
+_STATES = {kind: state for state, kind in RECORD_TYPES.items()}
 
 
 @dataclass
@@ -103,18 +113,10 @@ def read(ledger: Path) -> History:
         record = entry.record
         if (time := _time(record.get("time"))) is not None:
             history.newest_time = max(history.newest_time, time)
-        kind = str(record.get("type", ""))
-        name = record.get("bundle")
-        if kind.startswith(_PREFIX) and isinstance(name, str):
-            state = kind.removeprefix(_PREFIX)
-            if state in ORDER and (state == State.OPENED or name in history.bundles):
-                history.bundles.setdefault(name, Bundle(name)).records[State(state)] = record
+        state, name = _STATES.get(str(record.get("type"))), record.get("bundle")
+        if state and isinstance(name, str) and (state is State.OPENED or name in history.bundles):
+            history.bundles.setdefault(name, Bundle(name)).records[state] = record
     return history
-
-
-def record_type(state: State) -> str:
-    """Return the type of the ledger record of a state."""
-    return f"{_PREFIX}{state}"
 
 
 def _time(value: Any) -> datetime | None:

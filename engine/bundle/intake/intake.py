@@ -263,7 +263,7 @@ class Intake:
 
     def _record(self, bundle: Bundle, state: State, now: datetime, **fields: Any) -> None:
         record: Mapping[str, Any] = {
-            "type": history.record_type(state),
+            "type": history.RECORD_TYPES[state],
             "time": now.strftime(TIME_FORMAT),
             "site": self.site,
             "bundle": bundle.id,

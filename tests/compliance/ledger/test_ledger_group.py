@@ -56,6 +56,19 @@ def small_files(limit_bytes: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
+def test_queue_depth_counts_records_that_are_not_durable(tmp_path: Path) -> None:
+    async def run() -> tuple[int, int]:
+        with opened(tmp_path) as ledger:
+            async with GroupCommit(ledger, max_batch=2) as group:
+                futures = [group.append_encoded(b'{"type":"x"}') for _ in range(5)]
+                await asyncio.sleep(0)  # two are in the batch that is written
+                before = group.queue_depth
+                await asyncio.gather(*futures)
+                return before, group.queue_depth
+
+    assert asyncio.run(run()) == (5, 0)
+
+
 def test_concurrent_requests_get_their_own_index_and_share_batches(tmp_path: Path) -> None:
     async def run() -> list[int]:
         async with GroupCommit(ledger, max_batch=64) as group:
