@@ -118,8 +118,13 @@ def _show(done: Outcome, missing: Path, *, as_json: bool) -> None:
         output.line(f"waiting for another person: sovctl import approve {done.sequence} --into STORE --key FILE")
 
 
-def status(into: Into, site: SiteFile = DEFAULT, state: State = None, as_json: AsJson = False) -> None:
-    """Show all bundles of the ledger, and the bytes that are received."""
+def status(
+    into: Annotated[Path | None, typer.Option("--into", help="Store of the site, for the received bytes.")] = None,
+    site: SiteFile = DEFAULT,
+    state: State = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show all bundles of the ledger, with their persons and scanner, and with --into the received bytes."""
     from sovctl.engine.bundle.intake.opening import statuses
 
     found = statuses(site, into, state=state)

@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from sovctl.compliance.documents.document import Collected, NotCollected, Value
 
 from ..catalog import Catalog
+from ..checks.definitions.site.imports_approved import published_bundles
+from ..checks.model.check_context import CONTROLLER
+from ..facts.unreadable import Unreadable
 from ..spec import SiteSpec
 from ..spec.gateway.section import Gateway
 from .model_values import served_models
 from .node_facts import FactsByNode, KnownFacts
-from .run_evidence import RunEvidence
+from .run_evidence import RunEvidence, source_of
+
+IMPORTS = "site.imports-approved"
 
 MEASURES: Mapping[str, tuple[str, ...]] = {
     "perimeter": (
@@ -42,6 +47,7 @@ MEASURES: Mapping[str, tuple[str, ...]] = {
         "software.environment-files",
         "host.packages-unchanged",
         "software.sources-only-mirror",
+        "site.imports-approved",
         "plan.empty-after-apply",
     ),
     "logging": (
@@ -99,6 +105,7 @@ def site_values(sources: Sources) -> dict[str, Collected]:
         "evidence.summary": sources.evidence.summary(),
         "evidence.open": sources.evidence.open_checks(),
         "evidence.changes": _changes(sources.applies),
+        "site.imports": _imports(sources.evidence),
     }
 
 
@@ -187,6 +194,27 @@ def _software(sources: Sources) -> Collected:
     if missing:
         return NotCollected(f"no readable facts of {', '.join(missing)}", "run `sovctl facts`")
     return Value("\n".join(lines), "site.yaml: software; facts of each node", _any_simulated(sources.facts))
+
+
+def _imports(evidence: RunEvidence) -> Collected:
+    """Return the published bundles of the site: number, signers, persons, scanner and files."""
+    record = evidence.of(IMPORTS, CONTROLLER)
+    if record is None:
+        return evidence.none_of(IMPORTS, CONTROLLER)
+    try:
+        bundles = published_bundles(evidence.sections(record))
+    except Unreadable as error:
+        return NotCollected(f"the output of {IMPORTS} is unreadable: {error.message}")
+    lines = [
+        f"bundle {each['sequence']} of {each['created']}: {each['files']} files, signed by "
+        f"{', '.join(map(str, each['signers']))}; imported by {each['importer']}, approved by {each.get('approver')}, "
+        f"scanner {each.get('scanner')}, published {each['published']}"
+        for each in bundles
+    ]
+    verdict = record.evidence.verdict.value
+    return Value(
+        "\n".join([*lines, f"evaluated: {verdict}"] if lines else ["no bundle was published"]), source_of(record)
+    )
 
 
 def _any_simulated(facts: FactsByNode) -> bool:

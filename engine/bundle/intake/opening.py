@@ -48,31 +48,46 @@ def open_intake(
         yield Intake(SiteStore(into), ledger, site=name, policy=rules, report=report)
 
 
-def statuses(site: Path, into: Path, *, state: Path | None = None) -> list[dict[str, Any]]:
-    """Return all bundles of the ledger, in its order, as plain values."""
+def statuses(site: Path, into: Path | None, *, state: Path | None = None) -> list[dict[str, Any]]:
+    """Return all bundles of the ledger, in its order, as plain values.
+
+    Args:
+        into: store; None: without the bytes that are received.
+    """
     loaded = load(site / "site.yaml" if site.is_dir() else site)
     paths = SiteState.of_site(loaded.path, state)
-    return [_status(each, SiteStore(into)) for each in history.read(paths.ledger).bundles.values()]
+    store = SiteStore(into) if into else None
+    return [_status(each, store) for each in history.read(paths.ledger).bundles.values()]
 
 
-def _status(bundle: Bundle, store: SiteStore) -> dict[str, Any]:
-    approved = bundle.records.get(State.APPROVED)
-    quarantine = store.quarantine(bundle.id)
-    received = "-"
-    if quarantine.root.is_dir():
-        chunks = quarantine.manifest(str(bundle.opened["manifest_sha256"])).chunks
-        done = quarantine.chunks_done()
-        size = sum(each.size for each in chunks if each.sha256 in done)
-        received = (
-            f"{len(done)} of {len(chunks)} chunks, {size / 1e6:.1f} of {sum(e.size for e in chunks) / 1e6:.1f} MB"
-        )
+def _status(bundle: Bundle, store: SiteStore | None) -> dict[str, Any]:
+    opened, scanned = bundle.opened, bundle.records.get(State.SCANNED, {})
+    approver = bundle.records.get(State.APPROVED, {}).get("approver", {})
+    published = bundle.records.get(State.PUBLISHED, {})
     return {
         "bundle": bundle.id,
         "sequence": bundle.sequence,
         "state": str(bundle.state),
-        "created": bundle.opened["created"],
-        "signers": bundle.opened["signers"],
-        "importer": bundle.opened["importer"]["name"],
-        "approver": approved["approver"]["name"] if approved else None,
-        "received": received,
+        "states": [str(each) for each in history.ORDER if each in bundle.records],
+        "created": opened["created"],
+        "signers": opened["signers"],
+        "importer": opened["importer"]["name"],
+        "importer_keyid": opened["importer"]["keyid"],
+        "approver": approver.get("name"),
+        "approver_keyid": approver.get("keyid"),
+        "scanner": scanned.get("scanner"),
+        "accepted_by": scanned.get("accepted_by"),
+        "published": published.get("time"),
+        "files": published.get("files"),
+        "received": _received(bundle, store) if store else "-",
     }
+
+
+def _received(bundle: Bundle, store: SiteStore) -> str:
+    quarantine = store.quarantine(bundle.id)
+    if not quarantine.root.is_dir():
+        return "-"
+    chunks = quarantine.manifest(str(bundle.opened["manifest_sha256"])).chunks
+    done = quarantine.chunks_done()
+    size = sum(each.size for each in chunks if each.sha256 in done)
+    return f"{len(done)} of {len(chunks)} chunks, {size / 1e6:.1f} of {sum(e.size for e in chunks) / 1e6:.1f} MB"

@@ -9,16 +9,23 @@ from pathlib import Path
 
 import pytest
 from bundle_specimens import Builder, specimen_files
+from check_cases.case import answer
 from intake_specimens import Site, first
 
 from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.signing import parse_vkey
+from sovctl.compliance.verdict import Verdict
 from sovctl.engine.bundle import media, published
 from sovctl.engine.bundle.intake.history import State, read
 from sovctl.engine.bundle.intake.inspection import problem
+from sovctl.engine.bundle.intake.opening import statuses
 from sovctl.engine.bundle.store import Store
 from sovctl.engine.bundle.trust import Refused
+from sovctl.engine.checks.definitions.site.imports_approved import Expected, ImportsApproved
+from sovctl.engine.checks.model.check import Judgement, judge
 from sovctl.support.errors import InputError
+
+PRESET = Path(__file__).parents[3] / "examples" / "closed-perimeter" / "site.yaml"
 
 
 def written(store: Store, folder: Path, count: int = 5) -> list[Path]:
@@ -46,6 +53,20 @@ def test_from_media_to_published(builder: Builder, site: Site, tmp_path: Path) -
         f"bundle-{each}" for each in ("opened", "received", "verified", "scanned", "approved", "published")
     ]
     assert not site.store.quarantine(done.bundle).root.exists()
+
+
+def test_the_check_of_imports_reads_the_records_of_a_real_import(builder: Builder, site: Site, tmp_path: Path) -> None:
+    def judged() -> Judgement:
+        found = {"bundles": statuses(PRESET, None, state=site.folder)}
+        return judge(check, answer({"imports": json.dumps(found)}), expected)
+
+    check = ImportsApproved()
+    expected = Expected(program="sovctl", site_file=str(PRESET), state=str(site.folder))
+    site.receive([builder.build(specimen_files())[0].root], first(builder))
+    assert judged().verdict is Verdict.NOT_APPLICABLE  # scanned, and not yet published
+    site.approve("1")
+    found = judged()
+    assert (found.verdict, "no virus scanner, accepted by security office" in found.reason) == (Verdict.WARN, True)
 
 
 def test_every_step_can_be_repeated(builder: Builder, site: Site) -> None:

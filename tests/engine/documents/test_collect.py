@@ -84,6 +84,20 @@ def test_residency_values_come_from_facts_and_evidence_with_their_source() -> No
     assert not document.simulated
 
 
+def test_the_residency_statement_has_the_imported_bundles() -> None:
+    bundle = {
+        "bundle": "1-a", "sequence": 1, "state": "published", "states": ["published"],
+        "created": "2026-11-01T00:00:00Z",
+        "signers": ["holder-a", "holder-b"], "importer": "anna", "approver": "ben", "scanner": "ClamAV 1.4",
+        "published": "2026-11-02T00:00:00Z", "files": 3,
+    }  # fmt: skip
+    raw = raw_of(joined({"imports": CommandOutput(0, json.dumps({"bundles": [bundle]}), "")}))
+    document = filled("residency", collect(sources([record("site.imports-approved", "site", raw=raw)])))
+    text = value(document, "site.imports")
+    assert "bundle 1 of 2026-11-01T00:00:00Z: 3 files, signed by holder-a, holder-b; imported by anna" in text
+    assert value(filled("residency", collect(sources())), "site.imports").startswith("MISSING")
+
+
 def test_the_residency_statement_has_the_routes_of_all_tables() -> None:
     routes = [
         {"dst": "10.20.0.0/24", "dev": "eth0", "protocol": "kernel"},
