@@ -36,8 +36,8 @@ ITEMS = (
     Item("files", "other files", 4, _IN, _ENGINEER, _PLAN, named_files.measure_other_files, _SITE),
     Item("inputs", "inputs of the plan", 4, _IN, _ENGINEER, _PLAN, controller.measure_inputs, _SITE),
     Item("nodes", "nodes", 4, _IN, _NETWORK, _PLAN, nodes.measure_nodes, (*_ACCESS, "network")),
-    Item("ledger-key", "ledger key", 4, _IN, _SECURITY, _APPLY, created.measure_ledger_key),
-    Item("authority", "certificate authority", 4, _IN, _SECURITY, _APPLY, created.measure_authority, _SITE),
-    Item("vault-keys", "vault and token keys", 4, _IN, _SECURITY, _APPLY, created.measure_vault_keys, _SITE),
+    Item("ledger-key", "ledger key", 4, _IN, _ENGINEER, _APPLY, created.measure_ledger_key),
+    Item("authority", "certificate authority", 4, _IN, _ENGINEER, _APPLY, created.measure_authority, _SITE),
+    Item("vault-keys", "vault and token keys", 4, _IN, _ENGINEER, _APPLY, created.measure_vault_keys, _SITE),
 )
 """All items, in order. `after` names earlier items only; a test checks it."""
