@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .. import output
 
+if TYPE_CHECKING:
+    from sovctl.compliance.ledger.reader import LedgerReader
+
 EPILOG = (
     "Examples: sovctl evidence list  ·  sovctl evidence list --result FAIL --result expired  ·  "
-    "sovctl evidence list --check 'gpu.*' --node n1 --all --json"
+    "sovctl evidence list --check 'gpu.*' --node n1 --all --json  ·  sovctl evidence list --applies"
 )
 
 
@@ -46,6 +50,9 @@ def list_(
     everything: Annotated[
         bool, typer.Option("--all", help="All records. Default: the newest of each check and target.")
     ] = False,
+    applies: Annotated[
+        bool, typer.Option("--applies", help="List the steps of the newest apply; with --all, of all applies.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """List records of evidence with their state: a verdict, or the reason why a record does not count.
@@ -63,7 +70,12 @@ def list_(
 
     if unknown := [each for each in result or () if each not in STATES]:
         raise InputError(f"expected one of {', '.join(STATES)}, got {unknown[0]!r}", where="--result")
+    if applies and (check or result):
+        raise InputError("steps of applies have no check and no result", where="--applies", hint="use --node")
     paths, reader = opened(site, state)
+    if applies:
+        _list_steps(paths.journal, reader, nodes=node or (), every_run=everything, as_json=as_json)
+        return
     found = summaries(
         paths.evidence,
         reader,
@@ -84,4 +96,25 @@ def list_(
         )
     if altered := states.count(ALTERED):
         output.info(f"{altered} records are altered or missing: list all findings with `sovctl audit verify`")
+        raise typer.Exit(1)
+
+
+def _list_steps(
+    journals: Path, reader: LedgerReader, *, nodes: Collection[str], every_run: bool, as_json: bool
+) -> None:
+    from sovctl.compliance.evidence.apply_steps import list_steps
+    from sovctl.compliance.evidence.lookup import ALTERED
+
+    from ..views.apply_steps import HEADINGS, as_plain, row
+
+    steps = list_steps(journals, reader, every_run=every_run)
+    found = [each for each in steps if not nodes or each.state == ALTERED or {*nodes} & {*each.nodes}]
+    if as_json:
+        output.document({"steps": [as_plain(each) for each in found]})
+    elif found:
+        output.table(HEADINGS, [row(each) for each in found])
+    else:
+        output.info("no step of an apply matches")
+    if altered := sum(each.state == ALTERED for each in found):
+        output.info(f"{altered} steps differ from the ledger: list all findings with `sovctl audit verify`")
         raise typer.Exit(1)

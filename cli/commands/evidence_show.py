@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +23,7 @@ SiteFile = Annotated[Path, typer.Argument(metavar="[SITE]", help="site.yaml, or 
 State = Annotated[Path | None, typer.Option(help="State folder; default: .sovctl next to site.yaml.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 DEFAULT = Path("site.yaml")
+_LEAST_DIGITS = 6
 
 
 def register(group: typer.Typer) -> None:
@@ -33,6 +34,7 @@ def register(group: typer.Typer) -> None:
 def show(name: RecordId, site: SiteFile = DEFAULT, state: State = None, as_json: AsJson = False) -> None:
     """Show all fields of one record, with raw output, ledger entry, controls, waivers and plan of action.
 
+    Also shows a step of an apply: its line in the journal, its ledger entry, its plan and the operator of the plan.
     Refuses a record if its file, raw output, population or ledger entry was altered, and records of earlier releases.
     """
     from sovctl.compliance.evidence.layout import RAW
@@ -41,13 +43,36 @@ def show(name: RecordId, site: SiteFile = DEFAULT, state: State = None, as_json:
     from ..views import evidence as view
 
     paths, reader = opened(site, state)
+    if _shows_step(paths, reader, name, as_json=as_json):
+        return
     found = find(paths.evidence, reader, name)
     raw_file = str(paths.evidence / RAW / found.evidence.raw_sha256)
     links = list(_links(site, paths, found))
     if as_json:
         output.document(view.as_json(found, raw_file=raw_file) | {"links": dict(links)})
         return
-    for label, value in view.fields(found, raw_file=raw_file, links=links):
+    _print_fields(view.fields(found, raw_file=raw_file, links=links))
+
+
+def _shows_step(paths: SiteState, reader: LedgerReader, name: str, *, as_json: bool) -> bool:
+    """Show the step of an apply with this id. Returns False for other ids."""
+    from sovctl.compliance.evidence.apply_steps import find_step, plan_entry
+
+    from ..views import apply_steps as view
+
+    step = find_step(paths.journal, reader, name) if len(name) >= _LEAST_DIGITS else None
+    if step is None:
+        return False
+    journal, plan = str(paths.journal / f"{step.run}.jsonl"), plan_entry(reader, step.plan_sha256)
+    if as_json:
+        output.document(view.with_plan(step, journal, plan))
+    else:
+        _print_fields(view.fields(step, journal, plan))
+    return True
+
+
+def _print_fields(fields: Iterable[tuple[str, str]]) -> None:
+    for label, value in fields:
         first, *further = value.splitlines() or [""]
         output.line(f"{label:15} {first}")
         for line in further:

@@ -118,7 +118,7 @@ def find(directory: Path, reader: LedgerReader, name: str) -> StoredEvidence:
     if len({entry.record["sha256"] for entry in entries}) > 1:
         raise InputError(f"{len(entries)} records begin with {name}", where="ID", hint="give more digits")
     entry = entries[-1]
-    _require_signed(reader, entry)
+    require_signed(reader, entry)
     record = read_record(path_of(directory, entry))
     where = f"{entry.record.get('check_id')} on {entry.record.get('target')}, run {entry.record.get('run_id')}"
     try:
@@ -169,8 +169,12 @@ def _summary(directory: Path, entry: Entry, at: str) -> Summary:
     )
 
 
-def _require_signed(reader: LedgerReader, entry: Entry) -> None:
-    """Verify that the entry is in the tree of the signed checkpoint."""
+def require_signed(reader: LedgerReader, entry: Entry) -> None:
+    """Verify that the entry is in the tree of the signed checkpoint.
+
+    Raises:
+        LedgerDamaged: it is not, or the signature is invalid.
+    """
     checkpoint, hint = reader.checkpoint, "list all findings with `sovctl audit verify`"
     try:
         checkpoint.verify(parse_vkey(reader.vkey_text().strip())[1])
