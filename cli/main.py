@@ -37,6 +37,7 @@ COMMANDS = (
     "bootstrap",
     "inventory",
     "lock",
+    "export",
     "catalog",
     "bundle",
     "import",
