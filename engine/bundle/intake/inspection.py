@@ -1,18 +1,16 @@
-"""Inspects files before a person approves them: weights without code, and archives without bombs.
+"""Inspects files before a person approves them: weights without code, and archives without bombs (`archives`).
 
 Signatures prove who packed a file. These checks limit damage if a holder packed a malicious one.
 """
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
-import lzma
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
+
+from .archives import archive_problem
 
 _MAX_HEADER_BYTES = 100_000_000  # safetensors 0.5, src/tensor.rs: MAX_HEADER_SIZE
 _DTYPES = {
@@ -20,15 +18,6 @@ _DTYPES = {
     "I32": 32, "U32": 32, "F32": 32, "I64": 64, "U64": 64, "F64": 64, "C64": 64, "F4": 4, "F6_E2M3": 6, "F6_E3M2": 6,
 }  # bits of an element; safetensors 0.6, Dtype  # fmt: skip
 _PICKLES = (".pkl", ".pickle", ".pt", ".pth", ".ckpt", ".joblib", ".npy", ".npz")
-_BLOCK_BYTES = 1 << 20
-
-# Limits of archives: the largest ratio among the 198 wheels of vLLM 0.32.0 is below 20.
-_MAX_RATIO, _FREE_BYTES, _MAX_MEMBERS = 200, 64 << 20, 200_000
-_STREAMS: tuple[tuple[bytes, Any], ...] = (
-    (b"\x1f\x8b", gzip.GzipFile),
-    (b"\xfd7zXZ\x00", lzma.LZMAFile),
-    (b"BZh", bz2.BZ2File),
-)
 
 
 def is_weights(path: str) -> bool:
@@ -48,7 +37,7 @@ def problem(path: str, kind: str, file: Path) -> str | None:
         return _safetensors_problem(file)
     if kind == "model" and (path.endswith((*_PICKLES, ".bin", ".py")) or _is_pickle(file)):
         return "a model may contain code: pickle or Python file; use safetensors"
-    return _archive_problem(file)
+    return archive_problem(file)
 
 
 def _is_pickle(file: Path) -> bool:
@@ -97,45 +86,3 @@ def _tensor_bytes(tensor: Any) -> int:
             raise ValueError
         bits *= each
     return bits // 8
-
-
-def _archive_problem(file: Path) -> str | None:
-    """Return why an archive is refused: it expands too much, or has too many members."""
-    size = file.stat().st_size
-    limit = _FREE_BYTES + _MAX_RATIO * size
-    with file.open("rb") as opened:
-        head = opened.read(8)
-    if head.startswith(b"PK\x03\x04"):
-        return _zip_problem(file, limit)
-    for magic, open_stream in _STREAMS:
-        if head.startswith(magic):
-            return _stream_problem(file, open_stream, limit)
-    return None
-
-
-def _zip_problem(file: Path, limit: int) -> str | None:
-    try:
-        with zipfile.ZipFile(file) as archive:
-            members = archive.infolist()
-    except (zipfile.BadZipFile, ValueError, NotImplementedError, UnicodeDecodeError):
-        return "invalid zip archive"
-    if len(members) > _MAX_MEMBERS:
-        return f"zip archive with more than {_MAX_MEMBERS} members"
-    if sum(each.file_size for each in members) > limit or sum(each.compress_size for each in members) > 2 * (
-        file.stat().st_size + _FREE_BYTES  # members that overlap: the same bytes counted many times
-    ):
-        return f"zip bomb: expands to more than {_MAX_RATIO} times its size"
-    return None
-
-
-def _stream_problem(file: Path, open_stream: Any, limit: int) -> str | None:
-    total = 0
-    try:
-        with open_stream(file) as stream:
-            while block := stream.read(_BLOCK_BYTES):
-                total += len(block)
-                if total > limit:
-                    return f"compression bomb: expands to more than {_MAX_RATIO} times its size"
-    except (OSError, EOFError, lzma.LZMAError, zlib.error, ValueError):
-        return "invalid compressed file"
-    return None
