@@ -7,6 +7,7 @@ from typing import Any
 from ..facts.node import NodeFacts
 from ..plan.build import desired_on, types_of
 from ..resources.context import Context
+from ..resources.mirror.urls import CA_FILE
 from ..site.site import Site
 from . import ansible
 
@@ -41,6 +42,7 @@ def roles_for(
             item["source"] = str(site.credentials.file(node, desired.name).resolve())
         if desired.kind == "repository":
             item["key_file"] = str((site.folder / desired.variables["key_file"]).resolve())
+            item["ca_source"] = str(site.credentials.file(node, CA_FILE).resolve()) if item["ca_file"] else ""
         if desired.kind == "service":
             item["start"] = not reboots
         if desired.kind == "environment":

@@ -16,12 +16,14 @@ from ..facts.node import SIMULATION_MARK, NodeFacts
 from ..facts.operating_system import DGX_RELEASE, OS_RELEASE, SECURE_BOOT_VARIABLE
 from ..facts.packages.dpkg import PACKAGES, RPM_PACKAGES
 from ..gather.gather import Request
+from ..mirror.snapshots import selected
 from ..placement import assign_gpus
 from ..resources import pool
 from ..resources.context import Context
 from ..resources.credential import CERTIFICATES
 from ..resources.gateway import service as gateway
 from ..resources.host import imex
+from ..resources.mirror import server
 from ..resources.removal import node_removal
 from ..resources.resource import Change, Desired, State, Verb, difference
 from ..resources.resource_type import Query, ResourceType
@@ -88,6 +90,7 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
         apt_key_sha256=sha256_hex(key_file.read_bytes()) if key_file.is_file() else "(read by apply)",
         code_sha256=code_wheel.digest(),
         catalog_files=tuple(site_folder / name for name in (spec.catalog_file, spec.calibration_file) if name),
+        snapshot=selected(site_folder / spec.mirror.store) if spec.mirror else None,
         access_key=public_key_of(access_key_file.read_bytes()) if access_key_file.is_file() else "",
     )
 
@@ -163,7 +166,9 @@ TLS_FILES = frozenset(credential.file for credential in CERTIFICATES)
 # Whether a change of a resource type requires a restart of another resource, which has read or loaded the old state.
 RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
     "package": lambda change, each: "version" in (change.after or {}) and _is_restarted_by(each, change.name),
-    "credential": lambda change, each: each.kind == "gateway" or (each.kind == "pool" and change.name in TLS_FILES),
+    "credential": lambda change, each: (
+        each.kind == "gateway" or (each.kind in ("pool", server.KIND) and change.name in TLS_FILES)
+    ),
     "environment": lambda change, each: (change.name, each.kind) in ((ENGINE, "pool"), (GATEWAY, "gateway")),
     "model": lambda change, each: each.kind == "pool" and change.name in each.variables["weights"],
     "imex": lambda _change, each: (each.kind, each.name) == ("service", imex.UNIT),
@@ -175,6 +180,7 @@ _UNIT_OF: dict[str, Callable[[Desired], str]] = {
     "service": lambda each: f"{each.name}.service",
     "pool": lambda each: f"{each.variables['unit']}.service",
     "gateway": lambda _each: f"{gateway.UNIT}.service",
+    server.KIND: lambda _each: f"{server.UNIT}.service",
 }
 
 

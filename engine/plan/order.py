@@ -18,14 +18,16 @@ from ..resources.host import (
     sshd,
     storage,
 )
+from ..resources.mirror import server, snapshot
 from ..resources.resource_type import ResourceType
 from ..resources.services import reboot, service, unit
 from ..resources.software import environment, model, package, repository, superseded_environment
 
-# Packages need the mirror. All changes that need a reboot precede it, so that one is enough. The firewall precedes
-# secrets and services. Pools need weights, certificates and an engine. The gateway needs the pools. Superseded
-# environments are last, because services use them until their restart.
+# Packages need the mirror; a mirror node uses its own files. All changes that need a reboot precede it, so that one is
+# enough. The firewall precedes secrets and services. Pools need weights, certificates and an engine. The gateway needs
+# the pools. Superseded environments are last, because services use them until their restart.
 _OTHERS: tuple[ResourceType, ...] = (
+    snapshot.RESOURCE_TYPE,
     repository.RESOURCE_TYPE,
     package.RESOURCE_TYPE,
     imex.RESOURCE_TYPE,
@@ -45,6 +47,7 @@ _OTHERS: tuple[ResourceType, ...] = (
     audit.RESOURCE_TYPE,
     perimeter.RESOURCE_TYPE,
     credential.RESOURCE_TYPE,
+    server.RESOURCE_TYPE,
     log_forwarding.RESOURCE_TYPE,
     environment.RESOURCE_TYPE,
     model.RESOURCE_TYPE,

@@ -6,6 +6,7 @@
 - A wave keeps every service at or above its floor (`min_serving`), and takes at most `WAVE_SHARE` of its servers, but
   at least one group. A group that cannot keep a floor is alone in its wave, and needs the operator's consent.
 - At most one node with a serving gateway changes in a wave.
+- Mirror nodes whose mirror changes are first, because other nodes download from them.
 - Gateways change after the pools that they route to. Nodes that only lose replicas, and removed nodes, change last,
   because gateways route to these until then.
 - Waves grow: `FIRST_SHARE` of the nodes after the canary, then `WAVE_SHARE`.
@@ -21,6 +22,7 @@ from typing import Any
 
 from ..resources import pool
 from ..resources.context import Context
+from ..resources.mirror import server, snapshot
 from ..resources.removal import node_removal
 from ..resources.resource import Change, Verb
 from .durations import Duration, Durations
@@ -74,9 +76,10 @@ class Wave:
 class _Stage(IntEnum):
     """Order of groups: a later stage begins after all groups of an earlier one."""
 
-    POOLS = 0
-    GATEWAYS = 1
-    REMOVALS = 2
+    MIRRORS = 0
+    POOLS = 1
+    GATEWAYS = 2
+    REMOVALS = 3
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,9 @@ class _Batch:
 
     def _may_take(self, group: _Group) -> bool:
         first = self.groups[0]
-        if group.stage is not first.stage and (self._serving or group.stage is _Stage.REMOVALS):
+        if group.stage is not first.stage and (
+            self._serving or first.stage is _Stage.MIRRORS or group.stage is _Stage.REMOVALS
+        ):
             return False  # where nothing serves yet, gateways need not wait for pools
         if sum(len(each.nodes) for each in self.groups) + len(group.nodes) > self._size:
             return False
@@ -205,6 +210,8 @@ def _groups(site: Serving, durations: Durations, changes: list[Change], serving:
 def _stage(changes: list[Change], *, has_gateway: bool) -> _Stage:
     if any(change.kind == node_removal.KIND for change in changes):
         return _Stage.REMOVALS
+    if any(change.kind in (snapshot.KIND, server.KIND) and change.verb is not Verb.DELETE for change in changes):
+        return _Stage.MIRRORS
     pools = [change for change in changes if change.kind == pool.RESOURCE_TYPE.name]
     if pools and all(change.verb is Verb.DELETE for change in pools) and not has_gateway:
         return _Stage.REMOVALS

@@ -15,6 +15,7 @@ from sovctl.support.package_files import package_folder
 from ..catalog.drivers import DriverLock
 from ..catalog.models import ModelEntry
 from ..catalog.platforms import Platform
+from ..mirror.snapshots import MirrorSnapshot
 from ..placement import Replica
 from ..spec import Model, Node, NodeGroup, Pool, SiteSpec
 from ..spec.gateway.section import Gateway
@@ -57,6 +58,7 @@ class Context:
         trees: records of trees, by (node, `tree_id`); empty before the first apply.
         baselines: records of the baselines of nodes, by node; empty before the first apply.
         removed: nodes that sovctl manages and site.yaml no longer contains.
+        snapshot: selected one of `mirror.store`; None without one.
         access_key: public key of `access.key_file` as `type key`; empty if the file is absent or unreadable.
     """
 
@@ -77,6 +79,7 @@ class Context:
     baselines: Mapping[str, Baseline] = field(default_factory=dict)
     removed: tuple[Node, ...] = ()
     access_key: str = ""
+    snapshot: MirrorSnapshot | None = None
 
     @cached_property
     def gateway_nodes(self) -> tuple[Node, ...]:
@@ -164,6 +167,10 @@ class Context:
     def is_gateway(self, node: Node) -> bool:
         """Return whether site.yaml has a gateway on the node."""
         return node in self.gateway_nodes
+
+    def is_mirror(self, node: Node) -> bool:
+        """Return whether site.yaml has a mirror on the node."""
+        return self.spec.mirror is not None and node.name in self.spec.mirror.nodes
 
     def serves_gateway(self, node: Node) -> bool:
         """Return whether the gateway runs on the node: it does not on a node that must not serve."""

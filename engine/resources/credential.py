@@ -205,7 +205,7 @@ def _of_services(context: Context, node: Node) -> list[Credential]:
     if context.is_gateway(node):
         own = [*CERTIFICATES, *GATEWAY_SECRETS, *key_files(context), *cloud_files(context), *access_files(context)]
         return [*own, *listed_files(context), *recognizer_files(context)]
-    return list(CERTIFICATES) if context.replicas_on(node) else []
+    return list(CERTIFICATES) if context.replicas_on(node) or context.is_mirror(node) else []
 
 
 def _users(context: Context, node: Node) -> list[dict[str, object]]:

@@ -42,7 +42,8 @@ def rules_for(context: Context, node: Node) -> Rules:
         inbound.append(f"ip saddr {address} tcp dport {context.spec.access.port} accept")
         # For replies of ssh sessions that are older than the firewall, which conntrack does not know as established.
         outbound.append(f"ip daddr {address} tcp sport {context.spec.access.port} accept")
-    for host, port in sorted(_artifact_hosts(context)):
+    inbound += _mirror_inbound(context, node)
+    for host, port in sorted(_artifact_hosts(context, node)):
         outbound.append(f"ip daddr {host} tcp dport {port} accept")
     outbound += [f"ip daddr {server} udp dport 123 accept" for server in context.spec.clock.servers]
     outbound += _host_outbound(context)
@@ -133,7 +134,16 @@ def _peers(context: Context, node: Node) -> list[IPv4Address]:
     return sorted(context.spec.node(name).address for name in names - {node.name})
 
 
-def _artifact_hosts(context: Context) -> set[tuple[str, int]]:
+def _mirror_inbound(context: Context, node: Node) -> Iterator[str]:
+    if context.spec.mirror is not None and context.is_mirror(node):
+        for _, each in context.spec.nodes():
+            if each != node:
+                yield f"ip saddr {each.address} tcp dport {context.spec.mirror.port} accept"
+
+
+def _artifact_hosts(context: Context, node: Node) -> set[tuple[str, int]]:
+    if (mirror := context.spec.mirror) is not None:
+        return {(str(context.spec.node(name).address), mirror.port) for name in mirror.nodes if name != node.name}
     urls = (context.spec.artifacts.apt_url, context.spec.artifacts.wheels_url, context.spec.artifacts.models_url)
     parts = [urlsplit(str(url)) for url in urls]
     return {(part.hostname or "", part.port or (443 if part.scheme == "https" else 80)) for part in parts}

@@ -31,6 +31,7 @@ from ..resources.credential import (
     token_key_file,
 )
 from ..resources.gateway.access import client_entry
+from ..resources.mirror.urls import CA_FILE
 from ..resources.resource import CREATED_BY_APPLY
 from ..spec import Node, SiteSpec
 from ..spec.types import Secret
@@ -96,7 +97,7 @@ class Credentials:
 
     def file(self, node: Node, name: str) -> Path:
         """Return the path of a credential of a node; the file may not exist yet."""
-        if name == "ca.pem":
+        if name in ("ca.pem", CA_FILE):
             return self.authority.certificate_file
         if name in ("node.pem", "node.key"):
             return self.state.pki / f"{node.name}{name.removeprefix('node')}"
@@ -158,6 +159,8 @@ class Credentials:
                 else:
                     continue
                 found[node.name, credential.file] = fingerprint(sha256_hex(content))
+            if has_root and self.spec.mirror:
+                found[node.name, CA_FILE] = fingerprint(sha256_hex(self.authority.certificate_file.read_bytes()))
         return found
 
     def renewals(self, *, now: datetime | None = None) -> dict[str, str]:

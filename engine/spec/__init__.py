@@ -23,6 +23,7 @@ from .hardware import FirmwareVersions, PlannedHardware
 from .host import Host
 from .lifecycle import Lifecycle
 from .lora import Adapter, Lora
+from .mirror import SiteMirror
 from .perimeter import Perimeter
 from .rollout import MinServing, Rollout
 from .serving import section
@@ -341,6 +342,8 @@ class SiteSpec(SpecModel):
     """Access of the controller to the nodes."""
     artifacts: Artifacts
     """Offline mirror of the site."""
+    mirror: SiteMirror | None = None
+    """Mirror on nodes of the site, for imported bundles. Default: `artifacts` is another server."""
     perimeter: Perimeter
     """Firewall of the nodes."""
     clock: Clock

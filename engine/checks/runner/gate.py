@@ -46,9 +46,12 @@ _SOFTWARE = (
     "software.packages-held",
     "software.sources-only-mirror",
 )
+_MIRROR = ("software.mirror-serves-snapshot",)
 
 CHECKS_OF: Mapping[str, tuple[str, ...]] = {
     "repository": ("software.sources-only-mirror",),
+    "mirror_snapshot": _MIRROR,
+    "site_mirror": _MIRROR,
     "package": (*_SOFTWARE, *_GPU),
     "service": _GPU,
     "tuning": (),

@@ -14,11 +14,12 @@ from ..clock import FILE as CHRONY_FILE
 from ..credential import SECRETS, SIEM_CA, TLS
 from ..gateway.service import CACHE, DATA
 from ..host import administrator, audit, container_toolkit, hardware, hosts_file, kernel, log_forwarding, resolver, sshd
+from ..mirror import urls as mirror_urls
 from ..perimeter import FILE as FIREWALL_FILE
 from ..pool import LAUNCHER
 from ..software.environment import ROOT as ENVIRONMENTS
 from ..software.model import STORE
-from ..software.repository import DNF_SOURCE, KEY, POLICY, PREFERENCES, SOURCE
+from ..software.repository import DNF_SOURCE, KEY, MIRRORS, POLICY, PREFERENCES, SOURCE
 from ..tuning import LIMITS_FILE, SYSCTL_FILE
 
 
@@ -47,7 +48,9 @@ class Step:
     firewall: bool = False
 
 
-UNITS = tuple(f"/etc/systemd/system/sovctl-{name}*" for name in ("pool-", "probe-", "canary-", "gateway.", "hardware."))
+UNITS = tuple(
+    f"/etc/systemd/system/sovctl-{name}*" for name in ("pool-", "probe-", "canary-", "gateway.", "hardware.", "mirror.")
+)
 """Unit files and folders of drop-ins."""
 LEDGER = f"{DATA}/ledger"
 ENGINE_HOME = "/var/lib/sovctl/vllm"
@@ -64,7 +67,7 @@ STEPS: tuple[Step, ...] = (
         erases=True,
     ),
     Step("environments", "Python environments and programs", paths=(ENVIRONMENTS, LAUNCHER.rpartition("/")[0])),
-    Step("models", "model weights", paths=(STORE.rpartition("/")[0], f"{STORE}/*")),
+    Step("models", "model weights, and files of the mirror", paths=(STORE.rpartition("/")[0], f"{STORE}/*")),
     Step(
         "accounts",
         "accounts of the services",
@@ -97,7 +100,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         "package-sources",
         "the site's mirror and its key; former sources are in /var/backups",
-        paths=(SOURCE, KEY, POLICY, PREFERENCES, DNF_SOURCE),
+        paths=(SOURCE, KEY, POLICY, PREFERENCES, MIRRORS, mirror_urls.CA, DNF_SOURCE),
     ),
     Step(
         "firewall", "last, because it protects the node until no secret is left", paths=(FIREWALL_FILE,), firewall=True

@@ -19,6 +19,7 @@ from ...facts.node import NodeFacts
 from ...facts.trees import TreeState
 from ...spec import Node
 from ..context import Context
+from ..mirror import urls as mirror_urls
 from ..resource import Desired, Risk, State
 from ..resource_type import Query, ResourceType
 from .tree import (
@@ -124,6 +125,7 @@ def _place(context: Context, node: Node, facts: NodeFacts | None, wanted: Wanted
 def _environment(context: Context, node: Node, facts: NodeFacts | None, wanted: Wanted) -> Desired:
     record = context.tree(node, tree_id("environment", wanted.name))
     path, is_built = _place(context, node, facts, wanted)
+    urls = mirror_urls.urls(context, node, context.spec.artifacts.wheels_url)
     return Desired(
         kind="environment",
         name=wanted.name,
@@ -140,7 +142,9 @@ def _environment(context: Context, node: Node, facts: NodeFacts | None, wanted: 
             "is_built": is_built,
             "built_from": wanted.built_from,
             "lock": str(context.locks[wanted.name]),
-            "wheels_url": str(context.spec.artifacts.wheels_url).rstrip("/") + "/",
+            "wheels_url": f"{urls[0]}/",
+            "other_wheels_urls": [f"{each}/" for each in urls[1:]],
+            "ca_file": mirror_urls.ca(context, node),
             "manifest_program": str(PROGRAM),
             "manifest": MANIFEST,
             "needs_code": wanted.needs_code,

@@ -13,6 +13,7 @@ from ...facts.node import NodeFacts
 from ...facts.trees import TreeState
 from ...spec import Node
 from ..context import Context
+from ..mirror import urls as mirror_urls
 from ..resource import Desired, Risk, State
 from ..resource_type import Query, ResourceType
 from .tree import (
@@ -61,7 +62,7 @@ def folders(context: Context, node: Node) -> list[Folder]:
 
 
 def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
-    url = str(context.spec.artifacts.models_url).rstrip("/")
+    urls = mirror_urls.urls(context, node, context.spec.artifacts.models_url)
     for folder in folders(context, node):
         record = context.tree(node, tree_id("model", folder.name))
         yield Desired(
@@ -70,7 +71,9 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
             state={"manifest_sha256": folder.manifest_sha256, **expected_state(record)},
             why=f"{folder.what}, each file verified by SHA-256",
             variables={
-                "url": f"{url}/{folder.name}",
+                "url": f"{urls[0]}/{folder.name}",
+                "other_urls": [f"{each}/{folder.name}" for each in urls[1:]],
+                "ca_file": mirror_urls.ca(context, node),
                 "folder": f"{STORE}/{folder.name}",
                 "manifest_sha256": folder.manifest_sha256,
                 "manifest_program": str(PROGRAM),

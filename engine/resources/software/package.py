@@ -19,6 +19,7 @@ from ...facts.node import NodeFacts
 from ...spec import Node
 from ..context import Context
 from ..host import audit, log_forwarding
+from ..mirror import server
 from ..resource import Desired, Risk, State, difference
 from ..resource_type import Query, ResourceType
 from . import dependencies, repository
@@ -68,7 +69,7 @@ def needed(context: Context, node: Node, facts: NodeFacts) -> list[Desired]:
     found = [_desired(context, package) for package in managed(context, node, facts)]
     for engine in _engines(context, node):
         found += [_of_mirror(name, f"{engine} loads it") for name in row.engine_packages.get(engine, ())]
-    found += [_of_mirror(name, why) for name, why in _host_packages(context).items()]
+    found += [_of_mirror(name, why) for name, why in _host_packages(context, node).items()]
     if not facts.is_container:
         found += [_of_mirror(name, why) for name, why in _kernel_packages(context, row.package_manager).items()]
     return found
@@ -113,9 +114,10 @@ def _of_mirror(name: str, why: str) -> Desired:
     )
 
 
-def _host_packages(context: Context) -> dict[str, str]:
-    """Return the reasons of packages that operating system resources need, by name."""
-    return dict.fromkeys(log_forwarding.packages(context), "sends the system log to the SIEM")
+def _host_packages(context: Context, node: Node) -> dict[str, str]:
+    """Return the reasons of packages that operating system resources and the mirror need, by name."""
+    found = dict.fromkeys(log_forwarding.packages(context), "sends the system log to the SIEM")
+    return found | ({server.PACKAGE: "serves the site's mirror"} if context.is_mirror(node) else {})
 
 
 def _kernel_packages(context: Context, manager: str) -> dict[str, str]:
@@ -145,18 +147,21 @@ def mok_command(key: str) -> str:
 
 def _query(context: Context, node: Node) -> Query:
     keys = sorted({each.mok_key for each in load_operating_systems().values() if each.mok_key})
-    values = (context.group(node).platform, _runs_python(context, node), tuple(_engines(context, node)))
+    host = tuple(_host_packages(context, node))
+    values = (context.group(node).platform, _runs_python(context, node), tuple(_engines(context, node)), host)
     simulations = context.once(_simulations, *values)
     return Query(commands={**{mok_command(key): ("mokutil", "--test-key", key) for key in keys}, **simulations})
 
 
-def _simulations(context: Context, platform: str, python: bool, engine: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _simulations(
+    context: Context, platform: str, python: bool, engine: tuple[str, ...], host: tuple[str, ...]
+) -> dict[str, tuple[str, ...]]:
     return dependencies.commands(
         context.platforms[platform],
         context.lock,
         python=python,
         engine=engine,
-        host=list(_host_packages(context)),
+        host=list(host),
         host_kernel={manager: list(_kernel_packages(context, manager)) for manager in ("apt", "dnf")},
     )
 

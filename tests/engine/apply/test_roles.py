@@ -15,6 +15,7 @@ import yaml
 from example_sites import MakeSite, all_roles
 from hypothesis import given
 from hypothesis import strategies as st
+from mirror_site import mirror_site
 from real_plays import no_configuration, play
 from strategies import PRESETS
 
@@ -41,8 +42,12 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                     found.append(
                         (role, "sovctl.sources.j2", {"url": item["url"], "key": "/etc/apt/keyrings/sovctl.asc"})
                     )
-                    found.append((role, "99sovctl.j2", {}))
+                    found.append((role, "99sovctl.j2", {"ca": item["ca_file"]}))
+                    found.append((role, "mirrors.txt.j2", {"urls": item["urls"]}))
                     found.append((role, "preferences.j2", {"driver_version": item["driver_version"]}))
+                case "site_mirror":
+                    values = {key: item[key] for key in ("address", "port", "root", "clients")}
+                    found += [(role, "mirror.conf.j2", values), (role, "unit.service.j2", {})]
                 case "tuning":
                     found.append((role, "90-sovctl.conf.j2", {"settings": item["settings"]}))
                     found.append((role, "limits.conf.j2", {"limits": item["limits"]}))
@@ -84,8 +89,9 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
 @pytest.mark.slow
 def test_the_engine_renders_every_template_as_ansible_does(make_site: MakeSite, tmp_path: Path) -> None:
     cases: dict[str, tuple[str, str, Variables]] = {}
-    for preset in PRESETS:
-        for roles in all_roles(make_site(preset)).values():
+    sites = [*map(make_site, PRESETS), mirror_site(tmp_path / "mirror")]
+    for site in sites:
+        for roles in all_roles(site).values():
             for role, template, variables in template_variables(roles):
                 # One of each, and one for every set of flags: the rest differs in numbers and addresses.
                 flags = "+".join(variables["item"]["flags"]) if template == "pool.yaml.j2" else ""
@@ -115,13 +121,13 @@ def _lifted(variables: Variables) -> Variables:
 
 def test_every_role_takes_what_the_engine_gives_and_nothing_else(make_site: MakeSite, tmp_path: Path) -> None:
     tasks, seen = [], set()
-    for preset in PRESETS:
-        for node, roles in all_roles(make_site(preset)).items():
+    for site in [*map(make_site, PRESETS), mirror_site(tmp_path / "mirror")]:
+        for node, roles in all_roles(site).items():
             for role, variables in roles.items():
                 keys = (role, json.dumps({name: sorted(each[0]) for name, each in variables.items()}))
                 if keys not in seen:
                     seen.add(keys)
-                    tasks.append(_validate(f"{preset} {node} {role}", role, variables))
+                    tasks.append(_validate(f"{site.spec.site.name} {node} {role}", role, variables))
     tasks.append(_validate("imex", "imex", {"imex_items": [RACK]}))
     kinds = {role for role, _ in seen} | {"imex"}
     # An empty node has nothing for the other types to repair or to remove.

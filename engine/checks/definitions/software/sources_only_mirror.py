@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ....facts.operating_system import DGX_RELEASE
 from ....facts.packages.apt_sources import FILE_MARK, parse_index_targets, parse_source_files
 from ....facts.unreadable import Unreadable, excerpt
+from ....resources.software import repository
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, worst
 from ...model.check_context import CheckContext
@@ -32,9 +33,11 @@ _NO_DGX_OS = "absent"
 
 @dataclass(frozen=True, kw_only=True)
 class Expected(Expectation):
-    """From `site.yaml: artifacts.apt_url`, without a trailing slash, and the node's platform."""
+    """From `site.yaml: artifacts.apt_url` and `mirror`, without a trailing slash, and the node's platform."""
 
     apt_url: str
+    mirrors: tuple[str, ...] = ()
+    """Repositories in the list of mirrors, in order; empty without a list."""
     may_keep_others: bool = False
     """Whether signed sources remain if the node runs DGX OS."""
 
@@ -48,8 +51,13 @@ class SourcesOnlyMirror(Check[Expected]):
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every node."""
-        url = str(site.context.spec.artifacts.apt_url).rstrip("/")
-        yield Expected(apt_url=url, may_keep_others=site.context.platform(node).family == "dgx")
+        url, mirrors = repository.source(site.context, node)
+        listed = mirrors if len(mirrors) > 1 else ()
+        yield Expected(
+            apt_url=url.replace("file:///", "file:/"),
+            mirrors=listed,
+            may_keep_others=site.context.platform(node).family == "dgx",
+        )
 
     def probe(self, expected: Expected) -> Probe:
         """Print the index targets that apt uses, its source files, and its settings for unsigned repositories."""
@@ -58,7 +66,8 @@ class SourcesOnlyMirror(Check[Expected]):
         names = f"^({'|'.join(_INSECURE_SETTINGS)}) "
         settings = f"apt-config dump --format '%f %v%n' | grep -iE {shlex.quote(names)}"
         release = f"if [ -e {DGX_RELEASE} ]; then cat {DGX_RELEASE}; else echo {_NO_DGX_OS}; fi"
-        return Probe.of(targets="apt-get indextargets", files=files, settings=settings, dgx_release=release)
+        mirrors = {"mirrors": f"cat {repository.MIRRORS}"} if expected.mirrors else {}
+        return Probe.of(targets="apt-get indextargets", files=files, settings=settings, dgx_release=release, **mirrors)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if targets and files name only the mirror, its signature is valid, and no setting skips signatures."""
@@ -85,6 +94,10 @@ class SourcesOnlyMirror(Check[Expected]):
             if entry.signed_by is None and (is_own or not keeps_others):
                 findings.append(failed("`Signed-By` with the site's key", f"none in {entry.file}"))
             findings += [failed("no option that skips signatures", f"{each} in {entry.file}") for each in entry.forced]
+        lines = sections.text("mirrors").splitlines() if expected.mirrors else []
+        mirrors = tuple(line.split("\t")[0].rstrip("/") for line in lines)
+        if mirrors != expected.mirrors:
+            findings.append(failed(f"mirrors {', '.join(expected.mirrors)}", excerpt(", ".join(mirrors) or "none")))
         findings += _setting_findings(sections.text("settings"))
         got = "only signed sources of DGX OS besides" if keeps_others else "no other source"
         return worst(findings, otherwise=f"expected only {expected.apt_url}, signed by the site's key, got {got}")
@@ -102,4 +115,4 @@ def _setting_findings(text: str) -> Iterator[Judgement]:
 
 
 def _without_slash(uri: str) -> str:
-    return uri.removesuffix("./").rstrip("/")
+    return uri.removesuffix("./").rstrip("/").replace("file:///", "file:/")

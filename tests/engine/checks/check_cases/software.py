@@ -7,7 +7,12 @@ import json
 from check_cases.case import DEAD_UNIT, FAIL, FM_UNIT, NOT_APPLICABLE, UNKNOWN, A, Bad, C, Sample
 from gpu_samples import document, eight, gpu
 
-from sovctl.engine.checks.definitions.software import _lock_check, environment_files, sources_only_mirror
+from sovctl.engine.checks.definitions.software import (
+    _lock_check,
+    environment_files,
+    mirror_serves_snapshot,
+    sources_only_mirror,
+)
 
 
 def environment_tree(**changes: object) -> str:
@@ -32,6 +37,16 @@ PACKAGES = (
 
 
 MODULE = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.20  Release Build\nGCC version: 12\n"
+
+
+MIRRORS = ("10.77.0.21:8444", "10.77.0.22:8444")
+
+
+def mirror_answers(manifest: str = C, listing: str = "http 403", upload: str = "http 403") -> str:
+    """Answers of both mirrors; the values are those of the second."""
+    good = {"mirror": MIRRORS[0], "manifest": C, "listing": "http 403", "upload": "http 403"}
+    second = {"mirror": MIRRORS[1], "manifest": manifest, "listing": listing, "upload": upload}
+    return "".join(json.dumps(each) + "\n" for each in (good, second))
 
 
 TARGETS = (
@@ -113,6 +128,22 @@ SAMPLES = {
             ),
         },
         ("nvidia-open", "nvidia-fabricmanager"),
+    ),
+    "software.mirror-serves-snapshot": Sample(
+        mirror_serves_snapshot.Expected(
+            mirrors=MIRRORS, snapshot="lab-1", manifest_sha256=C, ca_file="/etc/ssl/sovctl-mirror-ca.pem"
+        ),
+        {"mirrors": mirror_answers()},
+        {
+            "other-snapshot": Bad({"mirrors": mirror_answers(manifest=A)}, FAIL, A[:12]),
+            "wrong-certificate": Bad({"mirrors": mirror_answers(manifest="wrong server certificate")}, FAIL, "wrong"),
+            "listing": Bad({"mirrors": mirror_answers(listing="http 200")}, FAIL, "no listing"),
+            "upload": Bad({"mirrors": mirror_answers(upload="http 201")}, FAIL, "no upload"),
+            "unknown-upload": Bad({"mirrors": mirror_answers(upload="TimeoutError")}, UNKNOWN, "no upload"),
+            "one-mirror": Bad({"mirrors": mirror_answers().splitlines()[0] + "\n"}, UNKNOWN, MIRRORS[1]),
+            "other-text": Bad({"mirrors": "{}\n"}, UNKNOWN, "one JSON line per mirror"),
+        },
+        MIRRORS,
     ),
     "software.sources-only-mirror": Sample(
         sources_only_mirror.Expected(apt_url="http://10.77.0.1:8080/apt"),
