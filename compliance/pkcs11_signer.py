@@ -44,7 +44,7 @@ class TokenKey:
         Raises:
             InputError: the token has no such Ed25519 key.
         """
-        point = self._use(_point_of)
+        point = self.use(_point_of)
         if len(point) == 34 and point[:2] == _POINT_PREFIX:
             point = point[2:]  # some tokens return the 32 bytes without the DER prefix
         if len(point) != 32:
@@ -57,9 +57,15 @@ class TokenKey:
         Raises:
             InputError: the token cannot sign.
         """
-        return self._use(lambda session, label: _signed(session, label, message))
+        return self.use(lambda session, label: _signed(session, label, message))
 
-    def _use(self, use: Callable[[Any, str], Result]) -> Result:
+    def use(self, use: Callable[[Any, str], Result]) -> Result:
+        """Return the result of a function of an open session and the label of the key.
+
+        Raises:
+            InputError: the token or its key cannot be used.
+            MissingTool: python-pkcs11 is absent.
+        """
         try:
             import pkcs11
         except ImportError:
@@ -79,7 +85,7 @@ class TokenKey:
             raise InputError(
                 f"key {self.label} of token {self.token} cannot be used: {type(error).__name__}",
                 where=self.module,
-                hint="check that the token is inserted, the PIN is correct, and the key is an Ed25519 key",
+                hint="check that the token is inserted, the PIN is correct, and the key has the right type",
             ) from None
 
 

@@ -1,11 +1,14 @@
 """Certificate authority of a site: one ECDSA P-256 root, and one leaf for each node with a server or a client.
 
+- The root is created on the controller; or, after `sovctl bootstrap ca`, it is offline, and an issuing authority with
+  name constraints signs the leaves (`issuer.pem`, `issuer.key`).
 - All keys and certificates are in the state folder.
 - `ca.crl` is the list of revoked certificates (RFC 5280, 5). vLLM 0.32 has no option for such a list, so that a stolen
   key of a node needs a new root.
 - A leaf is renewed 30 days before it expires, or if the node's address changes. It does not outlast the root.
 - Operators replace the root (docs/runbooks/authority.md), because clients must trust the new one.
-- Leaves are valid for 398 days, the limit of the CA/Browser Forum for public certificates until 2026-03.
+- Leaves of the root are valid for 398 days, the limit of the CA/Browser Forum for public certificates until 2026-03.
+  Leaves of an issuing authority are valid for 90 days, and their files also contain its certificate.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from sovctl.support.errors import InputError
 _Loaded = TypeVar("_Loaded")
 ROOT_DAYS = 3650
 LEAF_DAYS = 398
+ISSUED_LEAF_DAYS = 90
 RENEW_BEFORE = timedelta(days=30)
 """Remaining validity below which a plan renews a certificate. Chosen: a site that applies a plan once a month keeps all
 certificates valid."""
@@ -46,19 +50,27 @@ class Authority:
         self.site = site
         self.certificate_file = folder / "ca.pem"
         self.revoked_file = folder / "ca.crl"
+        self.issuer_file, self.issuer_key_file = folder / "issuer.pem", folder / "issuer.key"
 
     def ensure(self, *, now: datetime) -> None:
-        """Create the root if absent, or if its key does not match after a crash."""
+        """Create the root if absent, or if its key does not match after a crash.
+
+        Raises:
+            InputError: an issuing authority is requested, or its installation is incomplete.
+        """
         key_file = self.folder / "ca.key"
         if self.has_root():
             return
+        if self.issuer_file.exists() or self.issuer_key_file.exists():
+            hint = "finish the ceremony: sovctl bootstrap ca install"
+            raise InputError("the issuing authority is incomplete", where=str(self.issuer_file), hint=hint)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         key = ec.generate_private_key(ec.SECP256R1())
         name = self._name("sovctl authority")
         certificate = (
             _builder(name, name, key.public_key(), now, now + timedelta(days=ROOT_DAYS))
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-            .add_extension(_key_usage(signs_certificates=True), critical=True)
+            .add_extension(key_usage(signs_certificates=True), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
             .sign(key, hashes.SHA256())
         )
@@ -75,22 +87,20 @@ class Authority:
         certificate_file, key_file = self.folder / f"{node}.pem", self.folder / f"{node}.key"
         if self.is_good(node, address, now=now):
             return certificate_file, key_file
-        root_key = serialization.load_pem_private_key((self.folder / "ca.key").read_bytes(), None)
-        assert isinstance(root_key, ec.EllipticCurvePrivateKey)
-        root = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
+        root, root_key = self._issuer()
         last = root.not_valid_after_utc
         if last - RENEW_BEFORE <= now:
             raise InputError(
                 f"the root certificate expires within {RENEW_BEFORE.days} days: {last:%Y-%m-%d}",
-                where=str(self.certificate_file),
+                where=str(self._issuer_files()[0]),
                 hint="replace it: docs/runbooks/authority.md",
             )
         key = ec.generate_private_key(ec.SECP256R1())
         names = [x509.DNSName(node), x509.IPAddress(ip_address(str(address)))]
         certificate = (
-            _builder(self._name(node), root.subject, key.public_key(), now, min(now + timedelta(days=LEAF_DAYS), last))
+            _builder(self._name(node), root.subject, key.public_key(), now, min(now + self._leaf_validity(), last))
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_key_usage(signs_certificates=False), critical=True)
+            .add_extension(key_usage(signs_certificates=False), critical=True)
             .add_extension(
                 x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]),
                 critical=False,
@@ -99,8 +109,11 @@ class Authority:
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(root_key.public_key()), critical=False)
             .sign(root_key, hashes.SHA256())
         )
+        pem = certificate.public_bytes(serialization.Encoding.PEM)
+        if self.issuer_file.exists():
+            pem += root.public_bytes(serialization.Encoding.PEM)
         _write_key(key_file, key)
-        write_atomic(certificate_file, certificate.public_bytes(serialization.Encoding.PEM))
+        write_atomic(certificate_file, pem)
         return certificate_file, key_file
 
     def is_good(self, node: str, address: IPv4Address, *, now: datetime) -> bool:
@@ -108,7 +121,7 @@ class Authority:
         pair = _pair(self.folder / f"{node}.pem", self.folder / f"{node}.key")
         if pair is None or not self.has_root():
             return False
-        root = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
+        root = x509.load_pem_x509_certificate(self._issuer_files()[0].read_bytes())
         names = pair.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         return (
             pair.not_valid_after_utc - RENEW_BEFORE > now
@@ -142,9 +155,7 @@ class Authority:
         return revoked
 
     def _add_to_list(self, certificate: x509.Certificate, *, now: datetime) -> None:
-        root_key = serialization.load_pem_private_key((self.folder / "ca.key").read_bytes(), None)
-        assert isinstance(root_key, ec.EllipticCurvePrivateKey)
-        root = x509.load_pem_x509_certificate(self.certificate_file.read_bytes())
+        root, root_key = self._issuer()
         builder = x509.CertificateRevocationListBuilder().issuer_name(root.subject)
         builder = builder.last_update(now).next_update(root.not_valid_after_utc)
         earlier: list[x509.RevokedCertificate] = []
@@ -159,8 +170,23 @@ class Authority:
         write_atomic(self.revoked_file, made.public_bytes(serialization.Encoding.PEM))
 
     def has_root(self) -> bool:
-        """Return whether a root certificate and its key exist."""
-        return _pair(self.certificate_file, self.folder / "ca.key") is not None
+        """Return whether a root certificate exists, and the key that signs leaves with its certificate."""
+        return self.certificate_file.exists() and _pair(*self._issuer_files()) is not None
+
+    def _issuer_files(self) -> tuple[Path, Path]:
+        """Return the certificate and key that sign leaves."""
+        if self.issuer_file.exists():
+            return self.issuer_file, self.issuer_key_file
+        return self.certificate_file, self.folder / "ca.key"
+
+    def _issuer(self) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+        certificate_file, key_file = self._issuer_files()
+        key = serialization.load_pem_private_key(key_file.read_bytes(), None)
+        assert isinstance(key, ec.EllipticCurvePrivateKey)
+        return x509.load_pem_x509_certificate(certificate_file.read_bytes()), key
+
+    def _leaf_validity(self) -> timedelta:
+        return timedelta(days=ISSUED_LEAF_DAYS if self.issuer_file.exists() else LEAF_DAYS)
 
     def _name(self, common_name: str) -> x509.Name:
         return x509.Name(
@@ -214,7 +240,8 @@ def _builder(
     )
 
 
-def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+def key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    """Return the key usage of an authority or of a leaf."""
     return x509.KeyUsage(
         digital_signature=not signs_certificates,
         key_cert_sign=signs_certificates,

@@ -33,6 +33,10 @@ from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import ExitCode
 
 TIMEOUT_S = 120
+_INSTALL = (
+    "sovctl bootstrap ca install --certificate site.pem --root offline/root.pem --expect-root WORDS "
+    "--transcript ceremony.txt"
+)
 OTHER_EXITS = {
     # No gateway next to the site; run in tests/gateway/access/test_subject_commands.py.
     ("audit", "sovctl audit export --subject idp:5f1c --out person.json --config gateway.yaml"): ExitCode.BAD_INPUT,
@@ -74,6 +78,11 @@ OTHER_EXITS = {
         "lock",
         "sovctl lock fetch locks --to content --from own --from models",
     ): ExitCode.BAD_INPUT,  # no lock; run in tests/engine/lock
+    ("bootstrap", "sovctl bootstrap adopt --from nodes.csv --witness anna"): ExitCode.BAD_INPUT,  # no export
+    ("bootstrap", "sovctl bootstrap redfish status dgx-1"): ExitCode.BAD_INPUT,  # no controller
+    ("bootstrap", "sovctl bootstrap redfish boot-once dgx-1"): ExitCode.BAD_INPUT,
+    ("bootstrap", "sovctl bootstrap redfish power dgx-1 restart"): ExitCode.BAD_INPUT,
+    ("bootstrap", _INSTALL): ExitCode.BAD_INPUT,  # no words; run in tests/cli/test_bootstrap_authority.py
     ("waiver", "sovctl waiver show W-1 site.yaml"): ExitCode.BAD_INPUT,  # the site has no waiver
     ("node", "sovctl plan"): ExitCode.BAD_INPUT,  # as in README
     ("node", "sovctl node certificate dgx-1"): ExitCode.BAD_INPUT,  # no node is certified
@@ -221,11 +230,20 @@ def _mirror(folder: Path) -> None:
 
 
 def _known_host(folder: Path) -> None:
-    """A site that knows the host key of a node."""
+    """A site that knows the host key of a node, settings of its seed, and a passphrase."""
     _bank(folder)
     key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKY1x0pbX9Qkq5Vt3FqVb7N0mHlY2dGcJr8sWwTn4uEz"
     (folder / "access").mkdir(exist_ok=True)
     (folder / "access" / "known_hosts").write_text(f"10.20.1.11 {key}\n")
+    (folder / "access" / "apt-key.asc").write_text("invented, not a key\n")
+    own = str(folder / "access" / "id_ed25519")
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", own], check=True)
+    (folder / "passphrase").touch(mode=0o600)
+    (folder / "passphrase").write_text("invented-passphrase-of-a-root\n")
+    (folder / "seeds.yaml").write_text(
+        "version: 1\ninstaller: preseed\nprefix_length: 24\ngateway: 10.20.1.1\nnodes:\n"
+        '  dgx-1: {mac: "02:00:00:00:00:11", disk_serial: S64GNE0R500123, luks_passphrase_file: null}\n'
+    )
 
 
 def _first_week(folder: Path) -> None:

@@ -24,6 +24,7 @@ from ..site.site import Site
 from ..spec import Access, Node
 from . import known_hosts
 from .host_key import HostKey, checked_fingerprint, offered_keys
+from .ledger import record
 
 RECORD_TYPE = "host-key-enrolled"
 _WITNESS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{1,63}")
@@ -127,11 +128,11 @@ def enrol(site: Site, node: Node, reading: Reading, *, replaces: str | None = No
     _check_replaced(node, path, old, replaces)
     key = _matching(node, access, wanted)
     now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
-    head = {"type": RECORD_TYPE, "time": now, "operator": operator_name(), "site": site.spec.site.name}
-    place = {"node": node.name, "address": str(node.address), "port": access.port, "key_type": key.kind}
-    how = {"read_at": reading.read_at, "witness": witness}
-    keys = {"fingerprint": wanted, "replaced": [entry.key.fingerprint for entry in old]}
-    site.record([{**head, **place, **how, **keys}])
+    record(
+        site, RECORD_TYPE, node=node.name, address=str(node.address), port=access.port, key_type=key.kind,
+        fingerprint=wanted, read_at=reading.read_at, witness=witness,
+        replaced=[entry.key.fingerprint for entry in old],
+    )  # fmt: skip
     origin = f"{node.name} enrolled={now} by={operator_name()}"
     origin += f" witness={witness}" if witness else ""
     known_hosts.add(path, pattern, key, origin=f"{origin} read-at={reading.read_at}", without=old)

@@ -18,6 +18,8 @@ from cli_sites import ADDRESSES, closed_port, make_site
 from ssh_doors import Doors, known_host_lines, ssh_doors
 
 from sovctl.compliance.ledger.reader import LedgerReader
+from sovctl.compliance.ledger.store import Ledger
+from sovctl.compliance.signing import load_or_create
 from sovctl.support.errors import ExitCode
 
 NODE, ADDRESS = "hgx-1", ADDRESSES[0]
@@ -94,6 +96,17 @@ def test_refuses_a_node_that_offers_another_key(scene: Scene) -> None:
     assert not scene.records()
 
 
+def test_writes_nothing_while_another_process_writes_the_ledger(scene: Scene) -> None:
+    """A record that is left for that process would be dropped, because it accepts only some types."""
+    before = scene.known_hosts.read_text()
+    state = scene.folder / ".sovctl"
+    key = load_or_create(state / "keys" / "ledger.key")
+    with Ledger.open(state / "ledger", origin="sovctl.example-ministry/site", key=key):
+        done = scene.enrol()
+    assert done.returncode == ExitCode.BUSY, done.stderr
+    assert scene.known_hosts.read_text() == before
+
+
 def test_refuses_a_changed_key_until_the_old_one_is_named(scene: Scene) -> None:
     text = known_host_lines(scene.doors, other_keys=True)
     scene.known_hosts.write_text(text)
@@ -160,4 +173,13 @@ def test_reports_a_node_without_an_ssh_server(tmp_path: Path) -> None:
 def test_has_no_option_of_trust_on_first_use() -> None:
     done = warm_processes.sovctl("bootstrap", "enrol", "--help", cwd=Path(), env=os.environ)
     options = {word.strip(",") for word in done.stdout.split() if word.startswith("--")}
-    assert options == {"--fingerprint", "--witness", "--read-at", "--state", "--replaces", "--json", "--help"}
+    assert options == {
+        "--fingerprint",
+        "--from-seed",
+        "--witness",
+        "--read-at",
+        "--state",
+        "--replaces",
+        "--json",
+        "--help",
+    }

@@ -8,7 +8,7 @@ from ....resources.credential import TLS
 from ...model.check import Check, Judgement, failed, worst
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
-from ._certificates import Expected, lifetime_findings, parse_certificate
+from ._certificates import Expected, authorities, lifetime_findings, parse_certificate
 
 _PROGRAM = (
     "import socket, ssl, sys; socket.setdefaulttimeout(10); "
@@ -29,8 +29,8 @@ class ServedCertificateCheck(Check[Expected]):
         sections = parse_sections(output)
         served = parse_certificate(sections.text("served"), "TLS server")
         file = parse_certificate(sections.text("certificate"), "node.pem")
-        authority = parse_certificate(sections.text("authority"), "ca.pem")
-        findings = list(lifetime_findings(served, authority, expected))
+        issuers = authorities(sections.text("certificate"), sections.text("authority"))
+        findings = list(lifetime_findings(served, issuers, expected))
         if served.serial_number != file.serial_number:
             findings.append(failed("the certificate of node.pem", "another one; the server has not read the file"))
         last = served.not_valid_after_utc.date()

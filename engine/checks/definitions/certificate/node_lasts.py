@@ -10,7 +10,7 @@ from ...model.check import Check, Judgement, Method, Severity, worst
 from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
-from ._certificates import Expected, lifetime_findings, parse_certificate
+from ._certificates import Expected, authorities, lifetime_findings, parse_certificate
 
 
 class NodeLasts(Check[Expected]):
@@ -33,7 +33,7 @@ class NodeLasts(Check[Expected]):
         """Fail within seven days before the expiry, warn within 30."""
         sections = parse_sections(output)
         certificate = parse_certificate(sections.text("certificate"), "node.pem")
-        authority = parse_certificate(sections.text("authority"), "ca.pem")
+        issuers = authorities(sections.text("certificate"), sections.text("authority"))
         last = certificate.not_valid_after_utc.date()
-        findings = lifetime_findings(certificate, authority, expected)
+        findings = lifetime_findings(certificate, issuers, expected)
         return worst(findings, otherwise=f"expected a valid certificate, got one until {last}")
