@@ -75,14 +75,16 @@ def ask(spec: SiteSpec, folder: Path, *, report: Callable[[str], None]) -> Answe
     asked = datetime.now(UTC)
     gathered = gather(spec, folder, {node.name: request for _, node in spec.nodes()}, report=report)
     answered = datetime.now(UTC)
+    # Mirror nodes answer nodes of the site only; `supply` reads the selected snapshot on the controller instead.
+    asked_manifests = [] if spec.mirror else list(manifests(spec))
     apt, models = (str(url).rstrip("/") for url in (spec.artifacts.apt_url, spec.artifacts.models_url))
     return Answers(
         captures=gathered.captures,
         failures={name: (message, REMEDIES[cause]) for name, (cause, message) in gathered.failures.items()},
         asked=asked,
         answered=answered,
-        repository=download(f"{apt}/InRelease"),
-        manifests={name: download(f"{models}/{name}/MANIFEST") for _, name, _ in manifests(spec)},
+        repository=Download(apt, error="not contacted") if spec.mirror else download(f"{apt}/InRelease"),
+        manifests={name: download(f"{models}/{name}/MANIFEST") for _, name, _ in asked_manifests},
     )
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import SovctlError
 
 from ..bundle.intake import history, policy
 from ..bundle.intake.history import State as BundleState
 from ..lock import inventory
 from ..lock.folder import INDEX, read_lock
-from .answers import manifests
+from .answers import Download, manifests
 from .item import Finding, done, missing, not_measured
 from .situation import Situation
 
@@ -84,21 +86,41 @@ def measure_lock(situation: Situation) -> Iterator[Finding]:
 
 
 def measure_manifests(situation: Situation) -> Iterator[Finding]:
-    """Check the digest of each model and adapter; with answers of the mirror, compare it with the mirror's MANIFEST."""
-    answers = situation.answers
+    """Check the digest of each model and adapter, and compare it with the MANIFEST of the mirror, if it is readable."""
     for place, name, expected in manifests(situation.opened.spec):
         where = situation.opened.loaded.where(place)
         compute = f"sha256sum MANIFEST, in the folder of {name}; write the result to site.yaml"
+        answer = _manifest(situation, name)
         if expected == _PLACEHOLDER:
             yield missing(where, f"placeholder of zeros for {name}", compute)
-        elif answers is None:
+        elif answer is None:
             yield done(where, f"{name} has a digest; the files were not compared")
-        elif (answer := answers.manifests[name]).error:
+        elif answer.error:
             yield missing(answer.url, answer.error, "import a bundle that contains it")
         elif answer.sha256 != expected:
             yield missing(answer.url, f"expected SHA-256 {expected[:16]}, got {answer.sha256[:16]}", compute)
         else:
             yield done(answer.url, "equals site.yaml")
+
+
+def _manifest(situation: Situation, name: str) -> Download | None:
+    """Return the MANIFEST of the selected snapshot, or of a mirror that was contacted; None without both."""
+    if (selected := _selected(situation)) is None:
+        return situation.answers.manifests[name] if situation.answers else None
+    path = selected / "models" / name / "MANIFEST"
+    if not selected.exists():
+        return None
+    return (
+        Download(str(path), sha256_hex(path.read_bytes()))
+        if path.is_file()
+        else Download(str(path), error="no such file")
+    )
+
+
+def _selected(situation: Situation) -> Path | None:
+    """Return the link to the selected snapshot; None if no node of the site is a mirror."""
+    mirror = situation.opened.spec.mirror
+    return situation.opened.loaded.resolve(mirror.store) / "mirror" / "selected" if mirror else None
 
 
 def measure_policy(situation: Situation) -> Iterator[Finding]:
@@ -128,9 +150,16 @@ def measure_import(situation: Situation) -> Iterator[Finding]:
 
 
 def measure_mirror(situation: Situation) -> Iterator[Finding]:
-    """Check that the package repository answers."""
+    """Check that a snapshot is selected for the mirror nodes, or that the repository of another mirror answers."""
     url = str(situation.opened.spec.artifacts.apt_url)
-    if situation.answers is None:
+    if (selected := _selected(situation)) is not None:
+        if selected.exists():
+            yield done(str(selected), "selected; the first apply installs the mirror nodes")
+        else:
+            yield missing(
+                str(selected), "no snapshot is selected", f"sovctl mirror select ID --into {selected.parents[1]}"
+            )
+    elif situation.answers is None:
         yield not_measured(url, _NOT_CONTACTED, f"sovctl doctor {situation.path} --nodes")
     elif situation.answers.repository.error:
         answer = situation.answers.repository

@@ -6,6 +6,7 @@ import http.server
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -21,11 +22,12 @@ from sovctl.engine.doctor.diagnosis import diagnose
 from sovctl.engine.doctor.item import State
 from sovctl.engine.doctor.nodes import MIN_FREE_BYTES, measure_nodes
 from sovctl.engine.doctor.situation import Situation
-from sovctl.engine.doctor.supply import measure_manifests
+from sovctl.engine.doctor.supply import measure_manifests, measure_mirror
 from sovctl.engine.lock import inventory
 from sovctl.engine.lock.folder import Lock, write_lock
 from sovctl.engine.lock.inventory import NodeStatus, PackageBase, SiteInventory
 from sovctl.engine.site.site import Site
+from sovctl.engine.spec.mirror import SiteMirror
 from sovctl.support.canonical_json import sha256_hex
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
@@ -171,3 +173,22 @@ def test_a_manifest_of_the_mirror_is_compared(site: Path) -> None:
     site.write_text(site.read_text().replace("0" * 64, right))
     assert {each.state for each in measure_manifests(_situation(site, manifest=right))} == {State.DONE}
     assert {each.state for each in measure_manifests(_situation(site, manifest="cd" * 32))} == {State.MISSING}
+
+
+def test_manifests_of_a_mirror_node_are_read_from_the_selected_snapshot(tmp_path: Path) -> None:
+    site = loopback_site(tmp_path / "site", port=2222)
+    opened = Site.open(site, touches_nodes=False)
+    mirror = SiteMirror(nodes=["gw-1"], store="published")
+    opened.spec = opened.spec.model_copy(update={"mirror": mirror})
+    situation = replace(_situation(site), site=opened, answers=None)
+    assert {each.state for each in measure_mirror(situation)} == {State.MISSING}
+    selected = site.parent / "published" / "mirror" / "selected"
+    selected.mkdir(parents=True)
+    assert {each.state for each in measure_mirror(situation)} == {State.DONE}
+    models = [each.model_copy(update={"manifest_sha256": sha256_hex(b"invented")}) for each in opened.spec.models]
+    opened.spec = opened.spec.model_copy(update={"models": models})
+    assert {each.reason for each in measure_manifests(situation)} == {"no such file"}
+    for each in models:
+        (selected / "models" / each.name).mkdir(parents=True)
+        (selected / "models" / each.name / "MANIFEST").write_bytes(b"invented")
+    assert {each.reason for each in measure_manifests(situation)} == {"equals site.yaml"}
