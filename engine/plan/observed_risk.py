@@ -13,9 +13,10 @@ from ..facts.node import NodeFacts
 from ..resources import pool
 from ..resources.context import Context
 from ..resources.resource import Change, Risk
+from ..resources.serving.node_files import UNITS
 from ..resources.serving.start_time import DRAIN_MINUTES
 
-_PREFIX, _SUFFIX = f"{pool.UNITS}/sovctl-pool-", ".service"
+_PREFIX, _SUFFIX = f"{UNITS}/sovctl-pool-", ".service"
 _STOPPED = frozenset({"inactive", "failed"})
 
 

@@ -23,6 +23,8 @@ from .credential import SECRETS, TLS, credentials_on
 from .gateway import service as gateway
 from .resource import Desired, State
 from .resource_type import Query, ResourceType
+from .serving.group import AGENT_PROGRAMS, agent_files, is_group
+from .serving.node_files import FOLDER
 from .software import model, repository
 from .software.environment import ROOT
 
@@ -65,13 +67,16 @@ def expected(context: Context, node: Node) -> dict[str, Mapping[str, Any]]:
         found[each.path] = {"type": "file", "gid": SECRETS_GID, "is_locked": False}
     replicas = context.replicas_on(node)
     if replicas:
-        found |= {pool.FOLDER: _FOLDER, "/usr/local/lib/sovctl": _FOLDER, pool.PROBE: {**_FILE, "mode": "0755"}}
+        found |= {FOLDER: _FOLDER, "/usr/local/lib/sovctl": _FOLDER, pool.PROBE: {**_FILE, "mode": "0755"}}
     for replica in replicas:
         name = pool.instance(replica)
-        found[f"{pool.FOLDER}/{name}.yaml"] = {**_GROUP_FILE, "mode": "0640"}
+        found[f"{FOLDER}/{name}.yaml"] = {**_GROUP_FILE, "mode": "0640"}
         units = (f"sovctl-pool-{name}.service", f"sovctl-probe-{name}.service", pool.probe_timer(name))
         found |= {f"/etc/systemd/system/{unit}": _GROUP_FILE for unit in units}
-        found[f"{pool.FOLDER}/{name}.probe.json"] = _GROUP_FILE
+        found[f"{FOLDER}/{name}.probe.json"] = _GROUP_FILE
+        if is_group(replica):
+            found |= dict.fromkeys(agent_files(name), _GROUP_FILE)
+            found |= {path: {**_FILE, "mode": "0755"} for path in AGENT_PROGRAMS}
     if context.serves_gateway(node):
         found[gateway.CONFIG] = {**_GROUP_FILE, "mode": "0640"}
         found[gateway.UNIT_FILE] = _FILE

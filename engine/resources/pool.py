@@ -1,5 +1,7 @@
 """vLLM pools: one systemd unit for each rank of a replica, with the flags of site.yaml, and a probe of the head rank.
 
+The ranks of a replica on several nodes are started by an agent on each node.
+
 The state has one key for each flag of the file, so that a plan names a flag that was changed on the node. The
 `running_` keys are those of the process itself: its flags, variables and engine, as the kernel has them.
 """
@@ -28,12 +30,12 @@ from .services.daemon import started_after
 from .serving.command_line import added_variables, given_flags, planned_flags
 from .serving.environment import environment
 from .serving.flags import SHUTDOWN_TIMEOUT_S, flags
+from .serving.group import AGENT_PROGRAMS, agent_unit, expected_agent, group_of, is_group, observed_agent
+from .serving.node_files import FOLDER, UNITS, joint_sha256
 from .serving.start_time import start_minutes
 from .software.environment import ENGINE, folder, stamp
 from .software.model import STORE
 
-FOLDER = "/etc/sovctl/pools"
-UNITS = "/etc/systemd/system"
 PROBE = "/usr/local/lib/sovctl/probe"
 LAUNCHER = "/usr/local/lib/sovctl/serve"
 PROCESSES = "pool_processes"
@@ -65,7 +67,7 @@ def probe_timer(name: str) -> str:
 
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     # Orphans first, because they may occupy the port or the GPUs of a new replica.
-    yield from _orphans(facts, {instance(replica) for replica in context.serving_on(node)})
+    yield from _orphans(facts, {instance(replica): is_group(replica) for replica in context.serving_on(node)})
     for replica in context.serving_on(node):
         rank = next(rank for rank in replica.ranks if rank.node == node.name)
         name, pool = instance(replica), context.pool(replica.pool)
@@ -78,6 +80,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             "url": f"https://{context.spec.node(replica.head).address}:{replica.port}/v1",
             "model": pool.model,
             "weights": weights(pool),
+            "group": group_of(context, replica, rank, weights(pool)),
             "fabric": expected_fabric(context.platform(node)),
             "start_timeout_s": START_TIMEOUT_S,
             "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
@@ -94,10 +97,11 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                 **chosen,
                 "unit_sha256": sha256_hex(unit_text),
                 "launcher_sha256": sha256_hex(launcher),
-                "probe_sha256": _joint_sha256(sha256_hex(text) for text in probe),
+                "probe_sha256": joint_sha256(sha256_hex(text) for text in probe),
                 "active": "active",
-                "enabled": "enabled",
+                "enabled": "disabled" if is_group(replica) else "enabled",  # the agent starts a rank of a group
                 "runs_what_is_written": True,
+                **(expected_agent(item) if is_group(replica) else {}),
                 "running_flags": list(planned_flags(chosen)),
                 "running_environment": _assignments(assigned),
                 "running_engine": [folder(context, node, ENGINE, facts)],
@@ -131,12 +135,13 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
         **observed,
         "unit_sha256": facts.sha256(unit_file),
         "launcher_sha256": facts.sha256(LAUNCHER),
-        "probe_sha256": _joint_sha256(facts.sha256(path) for path in probe_files(desired.name)),
+        "probe_sha256": joint_sha256(facts.sha256(path) for path in probe_files(desired.name)),
         "probe": timer.active if timer else None,
         "probe_at_boot": timer.enabled if timer else None,
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
         "runs_what_is_written": started_after(facts, unit, loaded),
+        **(observed_agent(facts, desired.name) if desired.variables["group"] else {}),
         **_running(process, desired.variables["environment"]),
     }
 
@@ -172,10 +177,6 @@ def probe_files(name: str) -> tuple[str, ...]:
     )
 
 
-def _joint_sha256(each: Iterable[str | None]) -> str:
-    return sha256_hex(" ".join(value or "absent" for value in each))
-
-
 def weights(pool: Pool) -> list[str]:
     """Return the folders of the model store that a server of a pool loads."""
     drafts = [pool.draft_model] if pool.draft_model else []
@@ -188,7 +189,13 @@ def _verified(name: str) -> str:
 
 _NAME = r"(?P<name>[a-z][a-z0-9-]*(?:\.[0-9]+)?)"
 
+AGENT_FILES = (
+    re.compile(rf"{UNITS}/sovctl-group-{_NAME}\.service"),
+    re.compile(rf"{FOLDER}/{_NAME}\.group\.json"),
+)
+"""Files of the agent of a rank, in the order of removal: it is stopped first, because it starts the rank again."""
 OWN_FILES = (
+    *AGENT_FILES,
     re.compile(rf"{FOLDER}/{_NAME}\.probe\.json"),
     re.compile(rf"{FOLDER}/{_NAME}\.yaml"),
     re.compile(rf"{UNITS}/sovctl-probe-{_NAME}\.timer"),
@@ -209,18 +216,32 @@ FORMER_PROBE_FILES = (
 """Files of probes as sovctl 0.1.0 names them, in the order of removal."""
 
 
-def _orphans(facts: NodeFacts | None, wanted: set[str]) -> Iterator[Desired]:
-    """Return the former files of probes, and the replicas that have files on the node and are not in `wanted`."""
+def _orphans(facts: NodeFacts | None, wanted: Mapping[str, bool]) -> Iterator[Desired]:
+    """Return the former files of probes, the replicas with files on the node that are not wanted, and stale agents.
+
+    Args:
+        wanted: whether each wanted replica is a group, by its `instance` name.
+    """
     paths = sorted(facts.files if facts else ())
     if former := [path for pattern in FORMER_PROBE_FILES for path in paths if pattern.fullmatch(path)]:
         yield orphan("pool", FORMER_PROBE, former, why="probes of pools have other file names now")
+    found = _by_name(OWN_FILES, paths)
+    for name in sorted(found.keys() - wanted):
+        yield orphan("pool", name, found[name], why="site.yaml has no such pool on this node", risk=Risk.WORKLOAD)
+    agents = _by_name(AGENT_FILES, paths)
+    for name in sorted(name for name in agents.keys() & wanted if not wanted[name]):
+        # No replica has the name, because theirs have a number after the dot.
+        why = "the replica is on one node now"
+        yield orphan("pool", f"{name}.group", agents[name], why=why, risk=Risk.WORKLOAD)
+
+
+def _by_name(patterns: Iterable[re.Pattern[str]], paths: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for pattern in OWN_FILES:
+    for pattern in patterns:
         for path in paths:
             if match := pattern.fullmatch(path):
                 found.setdefault(match["name"], []).append(path)
-    for name in sorted(found.keys() - wanted):
-        yield orphan("pool", name, found[name], why="site.yaml has no such pool on this node", risk=Risk.WORKLOAD)
+    return found
 
 
 def _query(context: Context, node: Node) -> Query:
@@ -230,9 +251,11 @@ def _query(context: Context, node: Node) -> Query:
             f"{FOLDER}/*",
             f"{UNITS}/sovctl-pool-*",
             f"{UNITS}/sovctl-probe-*",
+            f"{UNITS}/sovctl-group-*",
             f"{UNITS}/sovctl-canary-*",
             PROBE,
             LAUNCHER,
+            *AGENT_PROGRAMS,
             FORMER_PROBE_PROGRAM,
             *(f"{prefix}*.list" for prefix in DPKG_LISTS),
             stamp(ENGINE),
@@ -240,7 +263,11 @@ def _query(context: Context, node: Node) -> Query:
             *(_verified(name) for each in replicas for name in weights(context.pool(each.pool))),
         ),
         read=tuple(f"{FOLDER}/{instance(each)}.yaml" for each in replicas),
-        units=tuple(unit for each in replicas for unit in (unit_name(each), probe_timer(instance(each)))),
+        units=tuple(
+            unit
+            for each in replicas
+            for unit in (unit_name(each), probe_timer(instance(each)), agent_unit(instance(each)))
+        ),
         commands={PROCESSES: probe_command([f"{unit_name(each)}.service" for each in replicas])} if replicas else {},
     )
 

@@ -24,6 +24,7 @@ from sovctl.engine.resources.context import ROLES, render
 from sovctl.engine.resources.pool import PROCESSES
 from sovctl.engine.resources.resource import Desired
 from sovctl.engine.resources.serving.command_line import arguments
+from sovctl.engine.resources.serving.group import AGENT_PROGRAMS, AGENT_TEMPLATES, agent_files, agent_unit
 from sovctl.engine.resources.software import environment, model
 from sovctl.engine.spec import Node
 from sovctl.support.canonical_json import sha256_hex
@@ -141,7 +142,20 @@ def _put_pool(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
         "probe.json.j2": f"/etc/sovctl/pools/{name}.probe.json",
     }.items():
         facts = with_file(facts, path, sha256_hex(render("pool", template, item=item)))
-    return with_unit(with_unit(facts, f"sovctl-pool-{name}"), f"sovctl-probe-{name}.timer")
+    if desired.variables["group"]:
+        facts = _put_agent(facts, item)
+    facts = with_unit(facts, f"sovctl-pool-{name}", enabled=(desired.state or {})["enabled"])
+    return with_unit(facts, f"sovctl-probe-{name}.timer")
+
+
+def _put_agent(facts: NodeFacts, item: dict[str, Any]) -> NodeFacts:
+    """Put the agent of a rank of a replica on several nodes."""
+    for path in AGENT_PROGRAMS:
+        program = ROLES / "pool" / "files" / path.rpartition("/")[2]
+        facts = with_file(facts, path, sha256_hex(program.read_bytes()))
+    for template, path in zip(AGENT_TEMPLATES, agent_files(item["name"]), strict=True):
+        facts = with_file(facts, path, sha256_hex(render("pool", template, item=item)))
+    return with_unit(facts, agent_unit(item["name"]))
 
 
 def server_process(desired: Desired) -> dict[str, Any]:

@@ -75,9 +75,10 @@ def _variables(step: Step, remains: Remains) -> dict[str, Any]:
 
 
 def _in_order_of_stop(files: list[str]) -> list[str]:
-    """Return the units of files: timers and probes first, because a probe restarts its pool."""
+    """Return the units of files: timers, probes and agents of groups first, because these restart a pool."""
     units = [path.removeprefix(UNITS) for path in files if not path.endswith(".d")]
-    return sorted(units, key=lambda unit: (not unit.endswith(".timer"), "-probe-" not in unit, unit))
+    restarts = ("sovctl-probe-", "sovctl-group-")
+    return sorted(units, key=lambda unit: (not unit.endswith(".timer"), not unit.startswith(restarts), unit))
 
 
 def _risk(step: Step, remains: Remains) -> Risk:

@@ -49,7 +49,8 @@ class Step:
 
 
 UNITS = tuple(
-    f"/etc/systemd/system/sovctl-{name}*" for name in ("pool-", "probe-", "canary-", "gateway.", "hardware.", "mirror.")
+    f"/etc/systemd/system/sovctl-{name}*"
+    for name in ("pool-", "group-", "probe-", "canary-", "gateway.", "hardware.", "mirror.")
 )
 """Unit files and folders of drop-ins."""
 LEDGER = f"{DATA}/ledger"

@@ -211,6 +211,16 @@ def test_three_failures_in_a_row_start_the_unit_again_and_only_then(node: Node) 
     assert node.told() == [f"kill --signal=SIGKILL {UNIT}", f"restart --no-block {UNIT}"]
 
 
+def test_a_rank_of_a_group_is_killed_after_three_failures_of_the_last_six(node: Node) -> None:
+    options = ("--unit", UNIT, "--restart-after", "3", "--of", "6", "--kill-only")
+    actions = []
+    for status in (500, 200, 500, 200, 200, 200, 500, 500):  # the first is not among the last six
+        node.pool.status = status
+        actions.append(node.run(*options)[1].get("action"))
+    assert actions == [None] * 7 + ["killed"]
+    assert node.told() == [f"kill --signal=SIGKILL {UNIT}"], "its agent starts it"
+
+
 def test_one_answer_between_failures_starts_the_count_again(node: Node) -> None:
     for status in (500, 500, 200, 500, 500):
         node.pool.status = status

@@ -9,6 +9,7 @@ from typing import Any
 from ....resources import pool as pool_resource
 from ....resources.serving.environment import environment
 from ....resources.serving.flags import flags
+from ....resources.serving.node_files import FOLDER
 from ....resources.software.environment import ENGINE, folder
 from ....spec import Node
 from ...model.check import Expectation
@@ -50,7 +51,7 @@ def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
         yield Expected(
             subject=name,
             unit=f"{pool_resource.unit_name(replica)}.service",
-            config=f"{pool_resource.FOLDER}/{name}.yaml",
+            config=f"{FOLDER}/{name}.yaml",
             flags=flags(context, replica, rank),
             address=str(context.spec.node(replica.ranks[0].node).address),
             port=replica.port,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from check_cases.case import FAIL, UNKNOWN, WARN, A, B, Bad, Sample, lines
 
-from sovctl.engine.checks.definitions.pool import _replicas, golden_tokens
+from sovctl.engine.checks.definitions.pool import _replicas, golden_tokens, group_running
 from sovctl.engine.facts.benchmarks.golden_tokens import Binding, Completion, GoldenRecord
 
 POOL = _replicas.Expected(
@@ -111,7 +111,32 @@ def answers(version: str = "0.32.0", prompts: int = 2, **second: object) -> str:
     return lines({"path": "/version", "version": version}, *rows)
 
 
+GROUP = group_running.Expected(subject="chat", rank=1, size=2, config="/etc/sovctl/pools/chat.group.json")
+
+
+def group(**second: object) -> str:
+    """Output of `group --show`; `second` changes the report of rank 1."""
+    reports = [{"rank": rank, "state": "running", "generation": 7, "digest": A} for rank in (0, 1)]
+    return lines({"ranks": [reports[0], reports[1] | second]})
+
+
 SAMPLES = {
+    "pool.group-running": Sample(
+        GROUP,
+        {"group": group()},
+        {
+            "rank-alone": Bad({"group": group(error="TimeoutError: timed out")}, FAIL, "a report of rank 1"),
+            "other-generation": Bad({"group": group(generation=6)}, FAIL, "one generation of all ranks, got 6, 7"),
+            "waiting": Bad({"group": group(state="waiting", generation=8)}, FAIL, "rank 1 running, got 'waiting'"),
+            "down": Bad({"group": group(state="down")}, FAIL, "rank 1 running, got 'down'"),
+            "other-weights": Bad({"group": group(digest=B)}, FAIL, "the same weights on all ranks"),
+            "without-generation": Bad({"group": group(generation=None)}, UNKNOWN, "generation and digest of rank 1"),
+            "one-report": Bad({"group": lines({"ranks": [{"rank": 0}]})}, UNKNOWN, "reports of 2 ranks"),
+            "rank-twice": Bad({"group": group(rank=0)}, UNKNOWN, "each rank once"),
+            "no-agent": Bad({"group": "sh: 1: group: not found\n"}, UNKNOWN, "reports of ranks"),
+        },
+        ("generation", "state"),
+    ),
     "pool.golden-tokens": Sample(
         GOLDEN,
         {"answers": answers(), "model": f"{A}  -\n", "gpus": f"{GPU}\n{GPU}\n"},
