@@ -142,11 +142,11 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
         "enabled": unit.enabled if unit else None,
         "runs_what_is_written": started_after(facts, unit, loaded),
         **(observed_agent(facts, desired.name) if desired.variables["group"] else {}),
-        **_running(process, desired.variables["environment"]),
+        **_running(process, desired.variables["environment"], is_group=bool(desired.variables["group"])),
     }
 
 
-def _running(process: UnitProcess | None, planned: Mapping[str, str]) -> State:
+def _running(process: UnitProcess | None, planned: Mapping[str, str], *, is_group: bool) -> State:
     """Return the state of the server's process; None for every key without a process."""
     if process is None:
         return dict.fromkeys(("running_flags", "running_environment", "running_engine"))
@@ -154,7 +154,9 @@ def _running(process: UnitProcess | None, planned: Mapping[str, str]) -> State:
     chosen = {name: process.environment[name] for name in planned if name in process.environment}
     return {
         "running_flags": list(given) if given is not None else [" ".join(process.argv)],
-        "running_environment": sorted([*_assignments(chosen), *added_variables(process.environment, planned)]),
+        "running_environment": sorted(
+            [*_assignments(chosen), *added_variables(process.environment, planned, is_group=is_group)]
+        ),
         "running_engine": list(process.folders),
     }
 

@@ -41,6 +41,9 @@ SYSTEMD_VARIABLES = frozenset(
 )
 """Variables that systemd sets for a service. Source: systemd.exec(5), "Environment variables in spawned processes"."""
 
+DEVICE_VARIABLES = frozenset(["GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "UCX_NET_DEVICES"])
+"""Variables that `roles/pool/files/serve` sets for a rank of a group, from the network devices of its node."""
+
 
 def arguments(flags: Mapping[str, FlagValue]) -> list[str]:
     """Return the arguments after `serve`: the model, then the other flags in their order."""
@@ -74,7 +77,11 @@ def planned_flags(flags: Mapping[str, FlagValue]) -> tuple[str, ...]:
     return given_flags(["serve", *arguments(flags)]) or ()
 
 
-def added_variables(environment: Mapping[str, str], planned: Iterable[str]) -> list[str]:
-    """Return the variables of a process that neither the unit nor systemd sets, as `NAME=value`, sorted."""
-    known = {*planned, *SYSTEMD_VARIABLES}
+def added_variables(environment: Mapping[str, str], planned: Iterable[str], *, is_group: bool) -> list[str]:
+    """Return the variables of a process that neither the unit, the launcher nor systemd sets, as `NAME=value`, sorted.
+
+    Args:
+        is_group: whether the process is a rank of a replica on several nodes.
+    """
+    known = {*planned, *SYSTEMD_VARIABLES, *(DEVICE_VARIABLES if is_group else ())}
     return sorted(f"{name}={value}" for name, value in environment.items() if name not in known)

@@ -27,4 +27,8 @@ def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str
             chosen["TORCH_COMPILE_DISABLE"] = "1"
     else:
         chosen["CUDA_VISIBLE_DEVICES"] = ",".join(str(gpu) for gpu in rank.gpus)
+        if len(replica.ranks) > 1:
+            chosen["NCCL_DEBUG"] = "INFO"  # logs the transport at the start (`pool.fabric-transport`)
+            if context.spec.roce is not None:
+                chosen["NCCL_IB_GID_INDEX"] = str(context.spec.roce.gid_index)
     return chosen

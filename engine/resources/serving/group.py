@@ -15,6 +15,7 @@ from sovctl.support.package_files import package_text
 
 from ...facts.node import NodeFacts
 from ...placement import Rank, Replica
+from ...spec import Node
 from ..context import ROLES, Context, render
 from ..credential import CERTIFICATES
 from ..resource import State
@@ -51,6 +52,18 @@ def group_of(context: Context, replica: Replica, rank: Rank, weights: list[str])
         "port": group_port(context, replica),
         "start_timeout_s": round(start_minutes(context, replica) * 60) + START_RESERVE_S,
         "weights": [f"{STORE}/{name}" for name in weights],
+        "fabric": _fabric(context, context.spec.node(rank.node)),
+    }
+
+
+def _fabric(context: Context, node: Node) -> dict[str, Any]:
+    """Return the PCI addresses of a node's compute ports and of its other ports, and the link layer."""
+    roles, slots = context.group(node).ports, context.platform(node).compute_slots
+    known = str(slots.value).split() if slots is not None and slots.value is not None else []
+    return {
+        "compute": roles.compute or known,
+        "others": [*roles.storage, *roles.in_band],
+        "link_layer": "InfiniBand" if context.spec.roce is None else "Ethernet",
     }
 
 

@@ -12,6 +12,8 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http.client import HTTPSConnection
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -85,6 +87,33 @@ def test_agents_that_share_a_node_have_different_ports_and_only_the_peers_reach_
             assert {f"ip saddr {peer} accept" for peer in peers} <= set(rules)
             assert not [rule for rule in rules if f"dport {port} " in rule]
     assert on_node
+
+
+def test_a_rank_gets_the_devices_of_its_node_and_no_port_with_another_role(tmp_path: Path) -> None:
+    loader = SourceFileLoader("serve", str(ROLES / "pool" / "files" / "serve"))
+    serve = module_from_spec(spec_from_loader("serve", loader) or pytest.fail("no loader"))
+    loader.exec_module(serve)
+    for number, (slot, link_layer) in enumerate(
+        [("0000:18:00.0", "InfiniBand"), ("0000:29:00.0", "InfiniBand"), ("0000:40:00.0", "Ethernet")]
+    ):
+        adapter = tmp_path / "class" / f"mlx5_{number}"
+        (adapter / "ports" / "1").mkdir(parents=True)
+        (adapter / "ports" / "1" / "link_layer").write_text(f"{link_layer}\n")
+        (tmp_path / slot).mkdir()
+        (adapter / "device").symlink_to(tmp_path / slot)
+    without_roles = {"compute": [], "others": ["0000:29:00.0"], "link_layer": "InfiniBand"}
+    named = {"compute": ["0000:18:00.0", "0000:29:00.0"], "others": [], "link_layer": "InfiniBand"}
+    ethernet = without_roles | {"link_layer": "Ethernet"}
+    for fabric, expected in ((without_roles, "mlx5_0"), (named, "mlx5_0,mlx5_1"), (ethernet, "mlx5_2")):
+        settings = {"rank": 1, "ranks": ["192.0.2.1", "127.0.0.1"], "fabric": fabric}
+        assert serve.device_variables(settings, tmp_path / "class") == {
+            "GLOO_SOCKET_IFNAME": "lo",
+            "NCCL_SOCKET_IFNAME": "=lo",
+            "NCCL_IB_HCA": f"={expected}",
+            "UCX_NET_DEVICES": ",".join(f"{name}:1" for name in expected.split(",")),
+        }
+    with pytest.raises(SystemExit, match=r"one interface with address .*, got none"):
+        serve.device_variables(settings | {"rank": 0}, tmp_path / "class")
 
 
 @dataclass

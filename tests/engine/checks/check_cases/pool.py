@@ -137,6 +137,21 @@ SAMPLES = {
         },
         ("generation", "state"),
     ),
+    "pool.fabric-transport": Sample(
+        POOL,
+        {"unit": POOL_UNIT, "channels": "     16 via NET/IB/0/GDRDMA\n     16 via NET/IB/1(3)/GDRDMA\n"},
+        {
+            "sockets": Bad({"channels": "      4 via NET/Socket/0\n"}, FAIL, "got 'NET/Socket/0' on 4"),
+            "host-memory": Bad(
+                {"channels": "     16 via NET/IB/0/GDRDMA\n      2 via NET/IB/1\n"}, FAIL, "got 'NET/IB/1' on 2"
+            ),
+            "plugin-without-rdma": Bad({"channels": "      2 via NET/IBext_v11/0\n"}, FAIL, "NET/IBext_v11/0"),
+            "nothing-logged": Bad({"channels": ""}, UNKNOWN, "channels of NCCL"),
+            "other-text": Bad({"channels": "journal is corrupt\n"}, UNKNOWN, "journal is corrupt"),
+            "stopped": Bad({"unit": STOPPED_UNIT}, FAIL, "running"),
+        },
+        ("SubState", "MainPID"),
+    ),
     "pool.golden-tokens": Sample(
         GOLDEN,
         {"answers": answers(), "model": f"{A}  -\n", "gpus": f"{GPU}\n{GPU}\n"},
