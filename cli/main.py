@@ -31,6 +31,7 @@ COMMANDS = (
     "waiver",
     "evidence",
     "fabric",
+    "monitoring",
     "golden",
     "node",
     "size",

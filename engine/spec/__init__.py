@@ -24,6 +24,7 @@ from .host import Host
 from .lifecycle import Lifecycle
 from .lora import Adapter, Lora
 from .mirror import SiteMirror
+from .monitoring import Monitoring
 from .perimeter import Perimeter
 from .rollout import MinServing, Rollout
 from .serving import section
@@ -364,6 +365,8 @@ class SiteSpec(SpecModel):
     """Groups of identical model servers."""
     gateway: Gateway | None = None
     """Gateway between clients and models. Default: none."""
+    monitoring: Monitoring | None = None
+    """Objectives of alert rules for Prometheus. Default: none."""
     unmanaged: UnmanagedRule = UnmanagedRule.REPORT
     """Files, units, users and listeners on nodes that neither a package nor sovctl put there, and what changed in /etc,
     accounts, addresses and mounts since the last apply. `report`: a plan lists them. `refuse`: apply also fails until
