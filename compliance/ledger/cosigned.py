@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from sovctl.support.atomic_files import read_error_reason, write_atomic
+from sovctl.support.atomic_files import write_atomic
 from sovctl.support.bounded_files import read_bounded
 from sovctl.support.errors import InputError
 
@@ -21,6 +21,7 @@ from ..verify_key import parse_vkey
 from . import format as layout
 from .checkpoint import Checkpoint, parse_checkpoint
 from .note import MAX_NOTE_BYTES
+from .scanned import read_scanned
 from .verify import verify_ledger
 
 FILE = "cosigned"
@@ -59,7 +60,4 @@ def add_cosignatures(directory: Path, files: Sequence[Path]) -> Checkpoint:
 
 
 def _read(path: Path) -> Checkpoint:
-    try:
-        return parse_checkpoint(read_bounded(path, MAX_NOTE_BYTES), where=str(path))
-    except OSError as error:
-        raise InputError(f"unreadable checkpoint: {read_error_reason(error)}", where=str(path)) from error
+    return parse_checkpoint(read_scanned(path, what="a checkpoint"), where=str(path))

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sovctl.support.atomic_files import read_error_reason, write_atomic
+from sovctl.support.atomic_files import write_atomic
 from sovctl.support.errors import InputError
 
 from ..signing import load_or_create, parse_vkey
@@ -22,6 +22,7 @@ from ..verify_key import COSIGNATURE, VerifyKey, checked_key_name
 from .checkpoint import parse_checkpoint
 from .errors import WitnessRefused
 from .rotation import parse_rotation
+from .scanned import read_scanned
 from .witness import cosign, parse_request
 
 _UNSAFE = re.compile(r"[^0-9A-Za-z._-]")
@@ -49,7 +50,7 @@ class WitnessMemory:
         """Cosign the checkpoint of a request, store it, and return the path of its file.
 
         Args:
-            asked: the request file.
+            asked: the request file; `-` is standard input.
             log_key: name and public key of the log; required for its first checkpoint, compared later.
             rotations: records of rotations of the log's key since the last checkpoint, in order.
 
@@ -58,13 +59,7 @@ class WitnessMemory:
             WitnessRefused: the checkpoint does not extend the last one, or the log has another key.
             BadSignature: the checkpoint has no valid signature of the log.
         """
-        try:
-            text = asked.read_bytes().decode()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(
-                f"expected a witness request, got: {read_error_reason(error)}", where=str(asked)
-            ) from error
-        wanted = parse_request(text)
+        wanted = parse_request(read_scanned(asked, what="a witness request"))
         origin = wanted.checkpoint.origin
         folder = self.folder / "logs" / _UNSAFE.sub("_", origin)
         folder.mkdir(parents=True, exist_ok=True)
