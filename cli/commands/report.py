@@ -104,6 +104,8 @@ def register(app: typer.Typer) -> None:
                 )
                 for each in inputs.packs
             ]
+        for name, problem in inputs.exceptions.unsigned().items():
+            output.info(f"waiver {name} does not count: {problem}")
         if as_json:
             output.document(
                 [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -13,18 +13,24 @@ if TYPE_CHECKING:
 HEADINGS = ("ID", "STATE", "EXPIRES", "DAYS", "CHECKS", "TARGETS", "CONTROLS", "REQUESTED BY", "APPROVED BY")
 
 
-def state_of(waiver: WaiverText, on: date) -> str:
-    """Return `future`, `in effect` or `expired`."""
+def state_of(waiver: WaiverText, on: date, unsigned: Container[str] = ()) -> str:
+    """Return `future`, `in effect`, `unsigned` or `expired`.
+
+    Args:
+        unsigned: ids of the waivers whose signatures do not suffice.
+    """
     if on < waiver.approved:
         return "future"
+    if waiver.counts_on(on) and waiver.id in unsigned:
+        return "unsigned"
     return "in effect" if waiver.counts_on(on) else "expired"
 
 
-def row(waiver: WaiverText, on: date) -> tuple[str, ...]:
+def row(waiver: WaiverText, on: date, unsigned: Container[str] = ()) -> tuple[str, ...]:
     """Return the cells of a waiver under `HEADINGS`."""
     return (
         waiver.id,
-        state_of(waiver, on),
+        state_of(waiver, on, unsigned),
         waiver.expires.isoformat(),
         str((waiver.expires - on).days),
         ", ".join(waiver.checks),
@@ -35,10 +41,11 @@ def row(waiver: WaiverText, on: date) -> tuple[str, ...]:
     )
 
 
-def as_json(waiver: WaiverText, on: date) -> dict[str, Any]:
+def as_json(waiver: WaiverText, on: date, unsigned: Mapping[str, str]) -> dict[str, Any]:
     """Return a waiver, its state and the days until its last day."""
     return waiver.model_dump(mode="json") | {
-        "state": state_of(waiver, on),
+        "state": state_of(waiver, on, unsigned),
+        "signature_problem": unsigned.get(waiver.id, ""),
         "days_left": (waiver.expires - on).days,
     }
 

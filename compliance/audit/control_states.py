@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from ..waiver_signatures import signature_problem
+
 MAX_WAIVER_DAYS = 365
 _SUMMARY_ORDER = ["pass", "fail", "error", "waived", "attested", "n-a"]
 STATES = [*_SUMMARY_ORDER, "not-run"]
@@ -18,12 +20,19 @@ Records = Mapping[str, Sequence[Mapping[str, Any]]]
 """Evidence records by check id, each with `population`: the declared targets of the check."""
 
 
-def decide(control: Mapping[str, Any], by_check: Records, today: date, at: str = "") -> str:
+def decide(
+    control: Mapping[str, Any],
+    by_check: Records,
+    today: date,
+    at: str = "",
+    policy: Mapping[str, Any] | None = None,
+) -> str:
     """Return the state of a control computed from the evidence.
 
     Args:
         today: selects the waivers and attestations in effect.
         at: UTC time that selects the evidence that has not expired; empty: no evidence expires.
+        policy: keys that approve waivers; None: waivers need no signature.
     """
     if control["mapping"] is None:
         word = control["attestation"]
@@ -34,7 +43,7 @@ def decide(control: Mapping[str, Any], by_check: Records, today: date, at: str =
     if not any(checks.values()):
         return "not-run"
     failed = {(check, r["target"]) for check, found in checks.items() for r in found if r["verdict"] == "FAIL"}
-    if failed - _waived(control, today):
+    if failed - _waived(control, today, policy):
         return "fail"
     for check, found in checks.items():
         missing = {target for r in everything[check] for target in r["population"]} - {r["target"] for r in found}
@@ -45,13 +54,13 @@ def decide(control: Mapping[str, Any], by_check: Records, today: date, at: str =
     return "n-a" if all(r["verdict"] == "N/A" for found in checks.values() for r in found) else "pass"
 
 
-def _waived(control: Mapping[str, Any], today: date) -> set[tuple[str, str]]:
+def _waived(control: Mapping[str, Any], today: date, policy: Mapping[str, Any] | None) -> set[tuple[str, str]]:
     """Return (check, target) of the waivers in effect. A waiver needs two persons and an expiry date."""
     covered: set[tuple[str, str]] = set()
     for waiver in control["waivers"]:
         two_people = waiver["requested_by"].strip().casefold() != waiver["approved_by"].strip().casefold()
         in_effect = two_people and counts_on(waiver["approved"], waiver["expires"], today)
-        if waiver["control"] == control["id"] and in_effect:
+        if waiver["control"] == control["id"] and in_effect and not signature_problem(waiver, policy):
             covered |= {(waiver["check"], target) for target in waiver["targets"]}
     return covered
 

@@ -244,6 +244,7 @@ def _decide(control: Control, outcomes: Mapping[str, CheckOutcome], exceptions: 
         for waiver in exceptions.waivers
         if waiver.control == control.id
         and waiver.counts_on(on)
+        and not exceptions.problem_of(waiver)
         and any(
             waiver.check == check.check_id and set(waiver.targets) & set(check.failed_targets()) for check in checks
         )

@@ -15,6 +15,7 @@ control with checks.
         approved_by: security office, B. Example
         approved: 2026-11-01
         expires: 2026-12-01
+        signatures: []                      # of `sovctl waiver sign`; required if the site lists keys of approvers
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from sovctl.support.errors import Problem, SpecError
 from sovctl.support.strict_yaml import read_file
 
+from ..waiver_signatures import signature_problem
 from .model_problems import problem_of, unknown_name
 from .pack import Control, Pack
 
@@ -61,6 +63,8 @@ class _Terms(_Model):
     approved: date
     expires: date
     """Last day of effect (UTC), at most 365 days after `approved`."""
+    signatures: tuple[str, ...] = ()
+    """Of the request and of the approval; see `waiver_signatures`."""
 
     @model_validator(mode="after")
     def _second_person_and_near_end(self) -> Self:
@@ -89,12 +93,26 @@ class WaiverText(_Terms):
         long = {f"{key}s": [value[key]] for key in ("control", "check") if key in value and f"{key}s" not in value}
         return {key: each for key, each in value.items() if f"{key}s" not in long} | long
 
+    def signed_text(self) -> dict[str, Any]:
+        """Return the content of signatures: every field with a value, except `signatures`."""
+        return self.model_dump(mode="json", exclude={"signatures"}, exclude_defaults=True)
+
 
 class Waiver(_Terms):
     """Time-limited acceptance of one failed check of one control on named targets, approved by a second person."""
 
     control: Text
     check: Text
+    signed_text: dict[str, Any] | None = None
+    """Fields as written; None without signatures."""
+
+
+class WaiverPolicy(_Model):
+    """Persons that approve waivers of a site by signature."""
+
+    site: str
+    approvers: tuple[str, ...]
+    """C2SP vkey texts; empty: signatures are not required."""
 
 
 class Attestation(_Model):
@@ -133,18 +151,29 @@ class Exceptions(_Model):
     attestations: tuple[Attestation, ...] = ()
     texts: tuple[WaiverText, ...] = ()
     """The waivers as written, in their order."""
+    policy: WaiverPolicy | None = None
+
+    def problem_of(self, waiver: Waiver) -> str:
+        """Return why the signatures of a waiver do not suffice; empty if they do."""
+        policy = self.policy.model_dump(mode="json") if self.policy else None
+        return signature_problem(waiver.model_dump(mode="json"), policy)
+
+    def unsigned(self) -> dict[str, str]:
+        """Return why waivers do not count, by id, without those whose signatures suffice."""
+        return {each.id: problem for each in self.waivers if (problem := self.problem_of(each))}
 
     def of_pack(self, pack: str) -> Exceptions:
         """Return the exceptions that apply to the controls of a framework."""
         return Exceptions(
             waivers=tuple(each for each in self.waivers if each.pack in (None, pack)),
             attestations=tuple(each for each in self.attestations if each.pack in (None, pack)),
+            policy=self.policy,
         )
 
     def with_check_ids(self, names: Mapping[str, str]) -> Exceptions:
         """Return the exceptions with check ids of waivers replaced, `names` being the new id by the old one."""
         waivers = [each.model_copy(update={"check": names.get(each.check, each.check)}) for each in self.waivers]
-        return Exceptions(waivers=tuple(waivers), attestations=self.attestations)
+        return Exceptions(waivers=tuple(waivers), attestations=self.attestations, policy=self.policy)
 
     def with_more(self, other: Exceptions, *, where: str) -> Exceptions:
         """Return the exceptions of two sources together.
@@ -163,6 +192,7 @@ class Exceptions(_Model):
             waivers=(*self.waivers, *other.waivers),
             attestations=(*self.attestations, *other.attestations),
             texts=(*self.texts, *other.texts),
+            policy=self.policy,
         )
 
 
@@ -235,6 +265,7 @@ def _resolved(
     """Return one waiver for each control and check that the text covers, and its problems: names without effect."""
     checks = list(dict.fromkeys(former_ids.get(check, check) for check in text.checks))
     terms = {name: getattr(text, name) for name in _Terms.model_fields}
+    terms["signed_text"] = text.signed_text() if text.signatures else None
     if not text.controls:
         found = [
             Waiver(**terms | {"pack": pack.name}, control=control.id, check=check)

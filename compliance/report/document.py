@@ -84,6 +84,7 @@ def build_document(
     figures: Sequence[Figure] = (),
     poam: Sequence[PoamItem] = (),
     foreign: Sequence[ForeignImport] = (),
+    waiver_policy: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the report.
 
@@ -95,6 +96,7 @@ def build_document(
         figures: drawings of the run's evidence.
         poam: rows of the plan of action, in their order.
         foreign: results of other tools; `proofs` has their audit paths.
+        waiver_policy: site and keys of persons that approve waivers; None: waivers need no signature.
 
     Raises:
         InputError: the records are of several versions of site.yaml, or newer than `generated`.
@@ -158,6 +160,7 @@ def build_document(
                 for family, found in assessment.by_family().items()
             ],
         },
+        "waiver_policy": waiver_policy,
         "controls": [_control(result) for result in assessment.results],
         "populations": {each.sha256: each.model_dump(mode="json") for each in populations},
         "evidence": [_evidence(record, proofs[record.leaf_index]) for record in run.records],

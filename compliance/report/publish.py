@@ -123,6 +123,7 @@ def publish(
         figures=draw(run, lambda digest: read_raw(evidence, digest)) if draw else (),
         poam=plan_of_action([assessment], on=generated.date(), terms=terms),
         foreign=foreign,
+        waiver_policy=exceptions.policy.model_dump(mode="json") if exceptions.policy else None,
     )
     folder = _free_folder(reports, run.run_id)
     draft = reports / f".{folder.name}.{os.getpid()}.new"

@@ -16,6 +16,16 @@ CheckPattern = Annotated[
     StringConstraints(pattern=r"^(\*|[a-z][a-z0-9-]{0,40}\.(\*|[a-z0-9-]{1,60}))$"),
     words("a check id such as disk.encrypted, a topic such as disk.*, or *", kind="check pattern"),
 ]
+_Vkey = Annotated[
+    str,
+    StringConstraints(pattern=r"^[^\s+]{1,80}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44}$"),
+    words("the text of a .vkey file (name+hash+base64)", kind="public key"),
+]
+_Signature = Annotated[
+    str,
+    StringConstraints(pattern=r"^(request|approval) [^\s+]{1,80}\+[0-9a-f]{8}\+[A-Za-z0-9+/]{44} [A-Za-z0-9+/]{86}==$"),
+    words("a line of `sovctl waiver sign`", kind="signature"),
+]
 _Days = Annotated[int, Field(ge=1, le=365)]
 
 
@@ -44,6 +54,8 @@ class ControlWaiver(SpecModel):
     """First day (UTC) of effect."""
     expires: Day
     """Last day (UTC) of effect, at most 365 days after `approved`. Afterwards the controls fail again."""
+    signatures: Annotated[list[_Signature], Field(max_length=10)] = Field(default_factory=list)
+    """Signatures of the request and of the approval, from `sovctl waiver sign`. Required with `waiver_approvers`."""
 
 
 class ControlAttestation(SpecModel):
@@ -88,6 +100,9 @@ class Compliance(SpecModel):
     none, and these fields are MISSING."""
     waivers: list[ControlWaiver] = Field(default_factory=list)
     """Accepted failures of checks. `sovctl waiver check` validates them; an expired waiver has no effect."""
+    waiver_approvers: Annotated[list[_Vkey], Field(max_length=20)] = Field(default_factory=list)
+    """Public keys of persons that approve waivers. If set, a waiver counts only with a signed approval by one of them,
+    and a signed request with another key. Default: none, and waivers need no signature."""
     attestations: list[ControlAttestation] = Field(default_factory=list)
     """Statements about controls without checks."""
     deadline_days: DeadlineDays = Field(default_factory=DeadlineDays)

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 import warm_processes
 import yaml
 from evidence_specimens import NODES, everywhere, fill, made
+
+from sovctl.support.errors import ExitCode
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "site.yaml"
 TODAY = datetime.now(UTC).date()
@@ -110,3 +113,51 @@ def test_a_site_cannot_lengthen_a_deadline(site: Path) -> None:
     result = sovctl("validate", "site.yaml", cwd=site)
     said = " ".join(result.stderr.split())  # a long path wraps the message
     assert (result.returncode, said.count("expected at most 15 days, got 60")) == (3, 1), result.stderr
+
+
+def test_with_listed_keys_a_waiver_counts_after_two_persons_signed_it(site: Path) -> None:
+    def sign(role: str, person: str) -> str:
+        words = ("sign", "W-1", "--role", role, "--key", f"{person}.key", "--name", f"{person}.example")
+        done = sovctl("waiver", *words, cwd=site)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def reported() -> tuple[dict[str, int], Path, str]:
+        done = sovctl("report", "--json", cwd=site)
+        (found,) = json.loads(done.stdout)
+        return found["summary"]["states"], site / found["folder"], " ".join(done.stderr.split())
+
+    write(site, waiver())
+    failed = [made("clock.synchronized", node, "FAIL" if node == "gpu-1" else "PASS", others=NODES) for node in NODES]
+    fill(site / ".sovctl", [*failed, *everywhere("clock.drift"), *everywhere("bmc.clock-correct")])
+    lines = [sign("request", "operator"), sign("approval", "officer")]
+    keys = [(site / "officer.vkey").read_text().strip()]
+    write(site, waiver(), waiver_approvers=keys)
+    states, _, messages = reported()
+    assert (states["waived"], "waiver W-1 does not count: no signatures" in messages) == (0, True)
+    assert "W-1: unsigned" in sovctl("waiver", "check", cwd=site).stdout
+    write(site, waiver(signatures=[lines[0], sign("approval", "operator")]), waiver_approvers=keys)
+    assert "no approval by a listed key" in sovctl("waiver", "show", "W-1", cwd=site).stdout
+    write(site, waiver(signatures=lines), waiver_approvers=keys)
+    assert sovctl("waiver", "check", cwd=site).returncode == 0
+    states, folder, _ = reported()
+    assert states["waived"] >= 1
+    verifier = [sys.executable, "-I", "-S", folder / "sovctl-verify.pyz", folder]
+    whole = subprocess.run(verifier, capture_output=True, text=True, check=False)
+    assert whole.returncode == ExitCode.UNPROVEN, whole.stdout  # no kept checkpoint
+    assert "the keys that approve waivers were read from the report" in whole.stdout
+    content = (folder / "report.json").read_text()
+    (folder / "report.json").write_text(content.replace(lines[1], lines[1].replace("approval ", "request ")))
+    altered = subprocess.run(verifier, capture_output=True, text=True, check=False)
+    assert "expected fail from the evidence, got waived" in altered.stdout
+
+
+def test_a_signature_and_a_key_of_another_form_are_rejected_with_their_place(site: Path) -> None:
+    write(site, waiver(signatures=["approval x"]), waiver_approvers=["officer"])
+    result = sovctl("validate", "site.yaml", cwd=site)
+    said = " ".join(result.stderr.split())
+    assert result.returncode == 3
+    assert "compliance.waivers[0].signatures[0]" in said
+    assert "compliance.waiver_approvers[0]" in said
+    other = sovctl("waiver", "sign", "W-1", "--role", "witness", "--key", "k", "--name", "n", cwd=site)
+    assert (other.returncode, (site / "k").exists()) == (3, False)

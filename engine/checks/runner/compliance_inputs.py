@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from sovctl.compliance.controls.exceptions import Exceptions, exceptions_of_site, load_exceptions
+from sovctl.compliance.controls.exceptions import Exceptions, WaiverPolicy, exceptions_of_site, load_exceptions
 from sovctl.compliance.controls.framework import find_pack, load_pack
 from sovctl.compliance.controls.pack import Pack
 from sovctl.compliance.controls.poam import CheckFacts, Deviation, Terms
@@ -69,6 +69,9 @@ def load_inputs(
         exceptions = exceptions_of_site(
             values, site_file=site_file, packs=tuple(everything.values()), former_ids=FORMER_IDS
         )
+    if spec and spec.compliance.waiver_approvers:
+        policy = WaiverPolicy(site=spec.site.name, approvers=tuple(spec.compliance.waiver_approvers))
+        exceptions = exceptions.model_copy(update={"policy": policy})
     waivers = {"site": waivers_of_site(spec)} if spec else {}
     if waiver_file:
         further = load_exceptions(waiver_file, packs=tuple(packs.values()), former_ids=FORMER_IDS)
