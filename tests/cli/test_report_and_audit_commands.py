@@ -61,6 +61,28 @@ def test_report_as_json_is_one_document(site: Path) -> None:
     assert Path(found[0]["folder"], "report.html").is_file()
 
 
+def test_report_with_pdf_names_the_file_and_the_ledger_has_its_digest(site: Path) -> None:
+    pytest.importorskip("weasyprint", reason="an environment older than the lock")
+    result = sovctl("report", "--pdf", "--pack", "residency-ae", cwd=site)
+    assert result.returncode == 0, result.stderr
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("pdf ")]
+    assert (site / line.split()[1]).read_bytes().startswith(b"%PDF-")
+    found = json.loads(sovctl("audit", "search", "--type", "report", "--json", cwd=site).stdout)["entries"]
+    assert "report.pdf" in found[-1]["record"]["files"]
+
+
+def test_report_with_pdf_and_without_its_extra_writes_nothing(site: Path, tmp_path: Path) -> None:
+    absent = tmp_path / "absent" / "weasyprint.py"
+    absent.parent.mkdir()
+    absent.write_text("raise ImportError\n")
+    before = sorted(path for path in site.rglob("*"))
+    words = [sys.executable, "-m", "sovctl.cli", "report", "--pdf"]
+    environment = os.environ | {"PYTHONPATH": str(absent.parent)}
+    done = subprocess.run(words, cwd=site, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "pip install 'sovctl[pdf]'" in done.stderr) == (7, True), done.stderr
+    assert sorted(path for path in site.rglob("*")) == before
+
+
 def test_the_command_that_report_prints_verifies_it(site: Path) -> None:
     line = sovctl("report", cwd=site).stdout.splitlines()[-1]
     words = line.removeprefix("verify").split()
