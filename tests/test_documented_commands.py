@@ -84,6 +84,14 @@ OTHER_EXITS = {
     ("bootstrap", "sovctl bootstrap redfish power dgx-1 restart"): ExitCode.BAD_INPUT,
     ("bootstrap", _INSTALL): ExitCode.BAD_INPUT,  # no words; run in tests/cli/test_bootstrap_authority.py
     ("waiver", "sovctl waiver show W-1 site.yaml"): ExitCode.BAD_INPUT,  # the site has no waiver
+    (
+        "waiver",
+        "sovctl waiver sign W-1 site.yaml --role request --key operator.key --name operator.example",
+    ): ExitCode.BAD_INPUT,  # run in tests/cli/test_waiver_command.py
+    (
+        "waiver",
+        "sovctl waiver sign W-1 site.yaml --role approval --key officer.key --name officer.example",
+    ): ExitCode.BAD_INPUT,
     ("node", "sovctl plan"): ExitCode.BAD_INPUT,  # as in README
     ("node", "sovctl node certificate dgx-1"): ExitCode.BAD_INPUT,  # no node is certified
     ("node", "sovctl node verify-certificate dgx-1.json --key kept/log.vkey"): ExitCode.BAD_INPUT,
