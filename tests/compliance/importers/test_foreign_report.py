@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from evidence_specimens import fill, made, open_ledger
 from foreign_specimens import FILES
+from page_browser import browsers, set_width
+from selenium.webdriver import Chrome
 
 from sovctl.compliance.audit.report_folder import verify_report
 from sovctl.compliance.audit.result import AuditResult
@@ -81,6 +83,11 @@ def reports(state: Path) -> tuple[Published, Published]:
     without = published(state)
     add_import(state)
     return without, published(state)
+
+
+@pytest.fixture(scope="module")
+def open_browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Chrome]]:
+    yield from browsers(tmp_path_factory)
 
 
 @pytest.fixture
@@ -167,3 +174,19 @@ def test_refuses_changed_and_omits_removed_imports(tmp_path: Path) -> None:
         read_imports(tmp_path / "foreign", LedgerReader(tmp_path / "ledger"))
     shutil.rmtree(folder)
     assert read_imports(tmp_path / "foreign", LedgerReader(tmp_path / "ledger")) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_with_foreign_results_fits_each_width_without_a_message(
+    folder: Path, scheme: str, open_browser: Callable[..., Chrome]
+) -> None:
+    browser = open_browser(scheme=scheme)
+    for width in (360, 900, 1400):
+        set_width(browser, width)
+        browser.get((folder / "report.html").as_uri())
+        script = "const it = document.documentElement; return [it.scrollWidth, it.clientWidth]"
+        content, window = browser.execute_script(script)
+        assert content <= window, width
+        words = browser.execute_script("return document.querySelector('.foreign').innerText")
+        assert words.startswith("FOREIGN: openscap 1.3.7")
+    assert browser.get_log("browser") == []  # type: ignore[no-untyped-call]
