@@ -108,6 +108,7 @@ OTHER_EXITS |= {
         ("first-week", line): ExitCode.BAD_INPUT
         for line in typed(FIRST_WEEK)
         if line.startswith(("sovctl lock site.yaml", "sovctl import stick1", "sovctl import approve", "sovctl mirror"))
+        or " ca install " in line  # no words; tests/cli/test_bootstrap_authority.py
     },
     **{("first-week", line): ExitCode.UNREACHABLE for line in typed(FIRST_WEEK) if " enrol " in line},
 }
@@ -240,9 +241,14 @@ def _mirror(folder: Path) -> None:
 def _known_host(folder: Path) -> None:
     """A site that knows the host key of a node, settings of its seed, and a passphrase."""
     _bank(folder)
+    _installer_inputs(folder, "dgx-1")
     key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKY1x0pbX9Qkq5Vt3FqVb7N0mHlY2dGcJr8sWwTn4uEz"
-    (folder / "access").mkdir(exist_ok=True)
     (folder / "access" / "known_hosts").write_text(f"10.20.1.11 {key}\n")
+
+
+def _installer_inputs(folder: Path, node: str) -> None:
+    """An ssh key, settings of the seed of a node, and a passphrase."""
+    (folder / "access").mkdir(exist_ok=True)
     (folder / "access" / "apt-key.asc").write_text("invented, not a key\n")
     own = str(folder / "access" / "id_ed25519")
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", own], check=True)
@@ -250,7 +256,7 @@ def _known_host(folder: Path) -> None:
     (folder / "passphrase").write_text("invented-passphrase-of-a-root\n")
     (folder / "seeds.yaml").write_text(
         "version: 1\ninstaller: preseed\nprefix_length: 24\ngateway: 10.20.1.1\nnodes:\n"
-        '  dgx-1: {mac: "02:00:00:00:00:11", disk_serial: S64GNE0R500123, luks_passphrase_file: null}\n'
+        f'  {node}: {{mac: "02:00:00:00:00:11", disk_serial: S64GNE0R500123, luks_passphrase_file: null}}\n'
     )
 
 
@@ -259,7 +265,7 @@ def _first_week(folder: Path) -> None:
     _mirror(folder)
     (folder / "mirror").rename(folder / "own")
     (folder / "models").mkdir()
-    (folder / "access").mkdir()
+    _installer_inputs(folder, "gpu-2")
     (folder / "access" / "known_hosts").touch()
 
 

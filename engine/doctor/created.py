@@ -16,8 +16,12 @@ def measure_authority(situation: Situation) -> Iterator[Finding]:
         yield done(str(authority.certificate_file), "certificate and key of the site's authority")
     elif authority.certificate_file.exists():
         yield missing(str(authority.certificate_file), "its key is absent or differs", "restore both from the backup")
+    elif authority.issuer_key_file.exists():
+        remedy = f"sovctl bootstrap ca install {situation.path} (docs/bootstrap.md)"
+        yield missing(str(authority.issuer_file), "the ceremony of the root certificate is incomplete", remedy)
     else:
-        yield later(str(authority.certificate_file), "created by the first apply", f"sovctl apply {situation.path}")
+        reason = "created on this controller by the first apply, without a ceremony"
+        yield later(str(authority.certificate_file), reason, "sovctl bootstrap ca script NAME (docs/bootstrap.md)")
 
 
 def measure_vault_keys(situation: Situation) -> Iterator[Finding]:
