@@ -29,6 +29,7 @@ class Omission:
 _NODES: Mapping[str, str] = {
     "access": "ssh access to nodes has no object in a cluster",
     "artifacts": "packages, wheels and models of nodes; images come from the image table",
+    "mirror": "serves packages, wheels and models to nodes; images come from the image table",
     "perimeter": f"the firewall of nodes (nftables) is outside the cluster: {APPLY}",
     "perimeter.flows": "connections with services inside the site: add NetworkPolicies",
     "clock": f"time sources of nodes: {APPLY}",
@@ -46,6 +47,7 @@ _NODES: Mapping[str, str] = {
     "unmanaged": "nodes are compared with their baseline by `sovctl plan`",
     "unmanaged_allowed": "exceptions of this comparison",
     "rollout": "waves, failure budget and draining; only `min_serving` is exported to Kubernetes",
+    "monitoring": "rules for Prometheus: `sovctl monitoring rules`",
     "lifecycle": "drain, quarantine and certificates of nodes: `sovctl node`",
     "verify": "active tests run on nodes: `sovctl verify`",
     "workload": "only the bounds of autoscaling are exported",

@@ -15,6 +15,7 @@ from ..resources.credential import TLS
 from ..resources.serving.command_line import arguments
 from ..resources.serving.environment import environment
 from ..resources.serving.flags import SHUTDOWN_TIMEOUT_S, flags
+from ..resources.serving.probe_request import probe_request
 from ..resources.serving.start_time import start_minutes
 from ..resources.software.model import STORE
 from ..spec import Pool
@@ -112,9 +113,8 @@ def pod_template(source: Source, pool: Pool, role: str = SERVER, *, container: s
         aliases = [{"ip": "127.0.0.1", "hostnames": [source.host(pool)]}]
         server["ports"] = [{"name": "https", "containerPort": pool.port, "protocol": "TCP"}]
         server |= _probes(source, pool)
-        if answers_chat(source, pool):
-            server["volumeMounts"].append({"name": "probe", "mountPath": PROBE, "readOnly": True})
-            volumes.append({"name": "probe", "configMap": {"name": f"{pool.name}-probe"}})
+        server["volumeMounts"].append({"name": "probe", "mountPath": PROBE, "readOnly": True})
+        volumes.append({"name": "probe", "configMap": {"name": f"{pool.name}-probe"}})
     spec: Object = {
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
@@ -140,16 +140,12 @@ def pod_template(source: Source, pool: Pool, role: str = SERVER, *, container: s
     }
 
 
-def answers_chat(source: Source, pool: Pool) -> bool:
-    """Return whether the probe's request, a chat completion, fits the model."""
-    return source.context.models[source.context.model(pool.model).catalog].role == "chat"
-
-
 def probe_config_map(source: Source, pool: Pool) -> Object:
     """Return the probe of nodes with its settings."""
     settings = {
         "url": f"https://{source.host(pool)}:{pool.port}/v1",
         "model": pool.model,
+        "request": probe_request(source.context, pool),
         "ca_file": f"{TLS}/ca.pem",
         "certificate_file": f"{TLS}/node.pem",
         "key_file": f"{TLS}/node.key",
@@ -181,13 +177,9 @@ def _environment(source: Source, pool: Pool) -> list[Object]:
 
 
 def _probes(source: Source, pool: Pool) -> Object:
-    """Return the probes of a server. A completion is required, because /health returns 200 while a rank hangs."""
+    """Return the probes of a server. A whole answer is required, because /health returns 200 while a rank hangs."""
     start_s = 60 * start_minutes(source.context, source.replica(pool)) * START_RESERVE
-    action: Object = (
-        {"exec": {"command": ["python3", f"{PROBE}/probe", "--config", f"{PROBE}/probe.json"]}}
-        if answers_chat(source, pool)
-        else {"tcpSocket": {"port": "https"}}
-    )
+    action: Object = {"exec": {"command": ["python3", f"{PROBE}/probe", "--config", f"{PROBE}/probe.json"]}}
     periodic: Object = action | {"periodSeconds": PROBE_PERIOD_S, "timeoutSeconds": PROBE_TIMEOUT_S}
     starts = int(start_s // PROBE_PERIOD_S) + 2
     return {

@@ -32,6 +32,7 @@ from .serving.environment import environment
 from .serving.flags import SHUTDOWN_TIMEOUT_S, flags
 from .serving.group import AGENT_PROGRAMS, agent_unit, expected_agent, group_of, is_group, observed_agent
 from .serving.node_files import FOLDER, UNITS, joint_sha256
+from .serving.probe_request import probe_request
 from .serving.start_time import start_minutes
 from .software.environment import ENGINE, folder, stamp
 from .software.model import STORE
@@ -79,6 +80,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             "is_head": rank.node_rank == 0,
             "url": f"https://{context.spec.node(replica.head).address}:{replica.port}/v1",
             "model": pool.model,
+            "probe": probe_request(context, pool),
             "weights": weights(pool),
             "group": group_of(context, replica, rank, weights(pool)),
             "fabric": expected_fabric(context.platform(node)),

@@ -82,6 +82,7 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                     found.append((role, "unit.service.j2", {"user": item["user"], "data": item["data"]}))
                 case "pool":
                     names = ("pool.yaml", "unit.service", "probe.json", "probe.service", "probe.timer")
+                    names += ("group.json", "group.service") if item["group"] else ()
                     found += [(role, f"{name}.j2", {"item": item}) for name in names]
     return found
 

@@ -21,6 +21,7 @@ from waiting import until
 
 from sovctl.engine.certificate_authority import Authority
 from sovctl.engine.resources.context import ROLES
+from sovctl.engine.resources.serving.probe_request import REQUESTS
 
 PROBE = ROLES / "pool" / "files" / "probe"
 HERE = IPv4Address("127.0.0.1")
@@ -37,7 +38,8 @@ class Pool:
     status: int = 200
     body: bytes = COMPLETION
     hangs: threading.Event = field(default_factory=threading.Event)
-    asked: list[dict[str, object]] = field(default_factory=list)
+    asked: list[bytes] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
 
 
 @pytest.fixture
@@ -54,7 +56,8 @@ def pool(authority: Authority) -> Iterator[Pool]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            state.asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            state.paths.append(self.path)
+            state.asked.append(self.rfile.read(int(self.headers["content-length"])))
             state.hangs.wait(20)
             self.send_response(state.status)
             self.send_header("content-length", str(len(state.body)))
@@ -91,12 +94,13 @@ class Node:
     authority: Authority
     pool: Pool
 
-    def config(self, *, timeout_s: float = 20, certificate: str = "here") -> Path:
+    def config(self, *, timeout_s: float = 20, certificate: str = "here", task: str = "chat") -> Path:
         path = self.folder / "chat.probe.json"
         pki = self.authority.folder
         values = {
             "url": f"https://{HERE}:{self.pool.port}/v1",
             "model": "echo",
+            "request": REQUESTS[task],
             "ca_file": str(self.authority.certificate_file),
             "certificate_file": str(pki / f"{certificate}.pem"),
             "key_file": str(pki / f"{certificate}.key"),
@@ -154,7 +158,26 @@ def test_a_completion_is_an_answer_with_its_time(node: Node) -> None:
     code, result = node.run()
     assert (code, result["ok"]) == (0, True)
     assert isinstance(result["latency_ms"], int)
-    assert node.pool.asked[0]["max_tokens"] == 2
+    assert json.loads(node.pool.asked[0])["max_tokens"] == 2
+
+
+@pytest.mark.parametrize(
+    ("task", "path", "sent", "answer"),
+    [
+        ("chat", "/v1/chat/completions", b'"messages"', {"choices": [{}]}),
+        ("embedding", "/v1/embeddings", b'"input": "ping"', {"data": [{"embedding": [0.1]}]}),
+        ("reranker", "/v1/rerank", b'"documents": ["ping"]', {"results": [{"index": 0}]}),
+        ("asr", "/v1/audio/transcriptions", b"RIFF", {"text": ""}),
+    ],
+)
+def test_every_task_gets_a_request_of_its_own(
+    node: Node, task: str, path: str, sent: bytes, answer: dict[str, object]
+) -> None:
+    node.pool.body = json.dumps(answer).encode()
+    assert node.run(config=node.config(task=task))[0] == 0
+    assert (node.pool.paths, sent in node.pool.asked[0], b"echo" in node.pool.asked[0]) == ([path], True, True)
+    node.pool.body = b'{"error": "another task"}'
+    assert node.run(config=node.config(task=task))[0] == 1
 
 
 @pytest.mark.parametrize(

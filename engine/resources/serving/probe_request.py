@@ -1,0 +1,27 @@
+"""Request of a pool's probe, by the task of its server. The probe requires a complete answer, not only a status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...spec import Pool
+from ..context import Context
+
+_PING = "ping"
+_CHAT = {"messages": [{"role": "user", "content": _PING}], "max_tokens": 2}
+REQUESTS: dict[str, dict[str, Any]] = {
+    "chat": {"path": "/chat/completions", "body": _CHAT, "answer": "choices"},
+    "embedding": {"path": "/embeddings", "body": {"input": _PING}, "answer": "data"},
+    "reranker": {"path": "/rerank", "body": {"query": _PING, "documents": [_PING]}, "answer": "results"},
+    "asr": {"path": "/audio/transcriptions", "body": {"response_format": "json"}, "answer": "text", "silence_s": 1},
+}
+"""By task: path below `/v1`, fields in addition to `model`, and the key of a complete answer. `silence_s`: length of
+the audio file, seconds. Source: OpenAI-compatible server of vLLM 0.32.0; only `chat` was run."""
+
+
+def probe_request(context: Context, pool: Pool) -> dict[str, Any]:
+    """Return the request of `REQUESTS` for the task of a pool's server."""
+    role = context.models[context.model(pool.model).catalog].role
+    if role == "chat" and pool.pooling.runner == "pooling":
+        role = "reranker" if pool.pooling.convert == "classify" else "embedding"
+    return REQUESTS[role]
