@@ -45,7 +45,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
         kind=KIND,
         name="server",
         state={
-            "config_sha256": sha256_hex(render(KIND, "mirror.conf.j2", **made)),
+            "config_sha256": sha256_hex(render(KIND, "mirror.conf.j2", mirror=made)),
             "unit_sha256": sha256_hex(render(KIND, "unit.service.j2")),
             "active": "active",
             "enabled": "enabled",

@@ -47,7 +47,7 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                     found.append((role, "preferences.j2", {"driver_version": item["driver_version"]}))
                 case "site_mirror":
                     values = {key: item[key] for key in ("address", "port", "root", "clients")}
-                    found += [(role, "mirror.conf.j2", values), (role, "unit.service.j2", {})]
+                    found += [(role, "mirror.conf.j2", {"mirror": values}), (role, "unit.service.j2", {})]
                 case "tuning":
                     found.append((role, "90-sovctl.conf.j2", {"settings": item["settings"]}))
                     found.append((role, "limits.conf.j2", {"limits": item["limits"]}))
