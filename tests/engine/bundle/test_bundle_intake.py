@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from bundle_specimens import Builder, specimen_files
-from check_cases.case import answer
 from intake_specimens import Site, first
 
 from sovctl.compliance.ledger.reader import LedgerReader
@@ -23,6 +22,7 @@ from sovctl.engine.bundle.store import Store
 from sovctl.engine.bundle.trust import Refused
 from sovctl.engine.checks.definitions.site.imports_approved import Expected, ImportsApproved
 from sovctl.engine.checks.model.check import Judgement, judge
+from sovctl.engine.checks.model.probe import MARK, ProbeOutput
 from sovctl.support.errors import InputError
 
 PRESET = Path(__file__).parents[3] / "examples" / "closed-perimeter" / "site.yaml"
@@ -58,7 +58,8 @@ def test_from_media_to_published(builder: Builder, site: Site, tmp_path: Path) -
 def test_the_check_of_imports_reads_the_records_of_a_real_import(builder: Builder, site: Site, tmp_path: Path) -> None:
     def judged() -> Judgement:
         found = {"bundles": statuses(PRESET, None, state=site.folder)}
-        return judge(check, answer({"imports": json.dumps(found)}), expected)
+        output = ProbeOutput(0, f"{MARK} begin imports\n{json.dumps(found)}\n{MARK} end imports 0\n", "")
+        return judge(check, output, expected)
 
     check = ImportsApproved()
     expected = Expected(program="sovctl", site_file=str(PRESET), state=str(site.folder))

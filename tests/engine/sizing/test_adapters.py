@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from preset_values import preset_values
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.models import load_models
@@ -20,11 +21,10 @@ from sovctl.engine.sizing.memory.weights import Weights
 from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
 from sovctl.engine.sizing.report.summary import summary
 from sovctl.engine.validation.load import LoadedSpec, parse
-from sovctl.engine.validation.presets import FOLDER
 from sovctl.support.errors import SpecError
 
 SHA = "ab" * 32
-BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
+BANK = preset_values("bank-hybrid")
 BANK["perimeter"]["exceptions"][0]["expires"] = "2036-12-31"
 
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from preset_values import preset_values
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.models import load_models
@@ -22,11 +23,10 @@ from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
 from sovctl.engine.sizing.pool.site_calibration import calibrate
 from sovctl.engine.spec import Pool
 from sovctl.engine.validation.load import LoadedSpec, parse
-from sovctl.engine.validation.presets import FOLDER
 from sovctl.support.errors import InputError, SpecError
 
 SHA = "ab" * 32
-BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
+BANK = preset_values("bank-hybrid")
 MIXTURES = sorted(name for name, model in load_models().items() if model.arch.moe and model.arch.hidden)
 
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from preset_values import preset_values
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.sizing.demand.lengths import MAX_P95_RATIO, Lengths
@@ -23,9 +24,8 @@ from sovctl.engine.sizing.pool.pool import PoolSizing
 from sovctl.engine.sizing.site.data_hall import nodes_for
 from sovctl.engine.sizing.site.site_sizing import SiteSizing, size_site
 from sovctl.engine.validation.load import parse
-from sovctl.engine.validation.presets import FOLDER
 
-BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
+BANK = preset_values("bank-hybrid")
 BANK["perimeter"]["exceptions"][0]["expires"] = "2036-12-31"
 
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 from hypothesis import event, given
 from hypothesis import strategies as st
+from preset_values import preset_values
 
 from examples import examples
 from sovctl.compliance.verdict import Verdict
@@ -23,12 +24,11 @@ from sovctl.engine.sizing.explain.step import Step, seconds
 from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
 from sovctl.engine.sizing.report.summary import summary
 from sovctl.engine.validation.load import LoadedSpec, parse
-from sovctl.engine.validation.presets import FOLDER
 from sovctl.engine.validation.what_if import changed
 from sovctl.support.errors import InputError, SpecError
 
 TODAY = date(2026, 11, 21)
-BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
+BANK = preset_values("bank-hybrid")
 BANK["perimeter"]["exceptions"][0]["expires"] = "2036-12-31"
 
 

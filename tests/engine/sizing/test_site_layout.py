@@ -11,6 +11,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from preset_values import preset_values
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.platforms import load_platforms, load_scalable_units
@@ -23,7 +24,7 @@ from sovctl.engine.spec import SiteSpec
 from sovctl.engine.validation.load import parse
 from sovctl.engine.validation.presets import FOLDER
 
-BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
+BANK = preset_values("bank-hybrid")
 BANK["perimeter"]["exceptions"][0]["expires"] = "2036-12-31"
 
 

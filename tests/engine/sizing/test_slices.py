@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from preset_values import preset_values
 
 from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.figure import read_entries
@@ -20,10 +21,9 @@ from sovctl.engine.sizing.memory.gpu_memory import usable_bytes
 from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
 from sovctl.engine.sizing.site.data_hall import site_layout
 from sovctl.engine.validation.load import LoadedSpec, parse
-from sovctl.engine.validation.presets import FOLDER
 from sovctl.support.errors import InputError, SpecError
 
-BANK = yaml.safe_load((FOLDER / "bank-hybrid.yaml").read_text())
+BANK = preset_values("bank-hybrid")
 EVERY = [
     (gpu, profile) for row in read_entries("mig", "profiles") for gpu in row["gpus"] for profile in [row["profile"]]
 ]
