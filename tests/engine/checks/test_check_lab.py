@@ -155,6 +155,9 @@ NOT_REQUESTED = {
     "host.secure-boot",
     "network.dns-only-site-resolvers",
     "nvlink.imex-ready",  # of GB200 and GB300
+    "pool.fabric-transport",  # of a pool on several nodes
+    "pool.group-running",
+    "software.mirror-serves-snapshot",  # of section `mirror`
 }
 
 
