@@ -68,7 +68,7 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         name = self._name("sovctl authority")
         certificate = (
-            _builder(name, name, key.public_key(), now, now + timedelta(days=ROOT_DAYS))
+            certificate_builder(name, name, key.public_key(), now, now + timedelta(days=ROOT_DAYS))
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(key_usage(signs_certificates=True), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -98,7 +98,9 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         names = [x509.DNSName(node), x509.IPAddress(ip_address(str(address)))]
         certificate = (
-            _builder(self._name(node), root.subject, key.public_key(), now, min(now + self._leaf_validity(), last))
+            certificate_builder(
+                self._name(node), root.subject, key.public_key(), now, min(now + self._leaf_validity(), last)
+            )
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(key_usage(signs_certificates=False), critical=True)
             .add_extension(
@@ -226,9 +228,10 @@ def _is_issued_by(certificate: x509.Certificate, root: x509.Certificate) -> bool
     return True
 
 
-def _builder(
+def certificate_builder(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, last: datetime
 ) -> x509.CertificateBuilder:
+    """Return a builder of a certificate with a random serial number, valid from one hour before `now` to `last`."""
     return (
         x509.CertificateBuilder()
         .subject_name(subject)

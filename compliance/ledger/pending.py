@@ -63,7 +63,10 @@ def leave(directory: Path, record: Mapping[str, Any]) -> None:
 
     Raises:
         InputError: the folder is not writable.
+        ValueError: the writer accepts no records of this type, so that the record would be lost.
     """
+    if record.get("type") not in TYPES:
+        raise ValueError(f"{record.get('type')} is not in TYPES")
     _leave(directory, _encoded(record), hint="get write access to the folder")
 
 

@@ -25,7 +25,7 @@ from sovctl.support.atomic_files import read_error_reason, write_atomic
 from sovctl.support.errors import InputError
 from sovctl.support.secret_files import read_secret
 
-from ..certificate_authority import key_usage
+from ..certificate_authority import certificate_builder, key_usage
 from .token_root import TokenRoot
 
 ROOT_DAYS = 7300
@@ -67,7 +67,7 @@ class RootAuthority:
             stored = _encrypted(key, read_passphrase(passphrase_file))
         name = _name(site, "sovctl offline root")
         certificate = (
-            _builder(name, name, key.public_key(), now, now + timedelta(days=ROOT_DAYS))
+            certificate_builder(name, name, key.public_key(), now, now + timedelta(days=ROOT_DAYS))
             .add_extension(x509.BasicConstraints(ca=True, path_length=1), critical=True)
             .add_extension(key_usage(signs_certificates=True), critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -126,7 +126,7 @@ class RootAuthority:
         if last > root.not_valid_after_utc:
             raise InputError(f"the root expires before: {root.not_valid_after_utc:%Y-%m-%d}", where="--days")
         return (
-            _builder(request.subject, root.subject, public, now, last)
+            certificate_builder(request.subject, root.subject, public, now, last)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(key_usage(signs_certificates=True), critical=True)
             .add_extension(x509.NameConstraints(permitted, None), critical=True)
@@ -205,17 +205,3 @@ def _encrypted(key: ec.EllipticCurvePrivateKey, passphrase: bytes) -> bytes:
 def _name(site: str, common_name: str) -> x509.Name:
     organization = x509.NameAttribute(NameOID.ORGANIZATION_NAME, f"site {site}")
     return x509.Name([organization, x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
-
-
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, last: datetime
-) -> x509.CertificateBuilder:
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))  # for machines with a slow clock
-        .not_valid_after(last)
-    )
