@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 
 from sovctl.support.errors import InputError
 
+from ..catalog.engines import ENGINES
+from ..catalog.engines.vllm import VLLM
 from ..spec import SiteSpec
 from . import operators, ray
 from .folder import MARK, README, as_yaml, kustomization
@@ -40,9 +42,11 @@ def require_exportable(spec: SiteSpec) -> None:
     """
     if not spec.pools:
         raise InputError("the site has no pool", where="pools", hint="add a pool, or run `sovctl apply` instead")
-    if spec.software.engine == "vllm-cpu":
+    engine = spec.software.engine
+    if engine != VLLM.name:
+        reason = "which runs in the lab only" if ENGINES[engine].lab_only else "which has no manifests yet"
         raise InputError(
-            "expected engine vllm, got vllm-cpu, which runs in the lab only",
+            f"expected engine {VLLM.name}, got {engine}, {reason}",
             where="software.engine",
             hint="export a site with GPUs",
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..catalog.engines import ENGINES
 from ..spec import SiteSpec
 from .labels import GATEWAYS
 from .rule import Alert, Group, Recording, Severity
@@ -23,9 +24,10 @@ SERVER_ERRORS = (
 
 _BAD, _BUDGET = "sovctl:objective_bad:ratio_rate", "sovctl:objective_budget:ratio"
 _HISTOGRAMS = {
-    "time-to-first-token": ("time_to_first_token_s", "vllm:time_to_first_token_seconds"),
-    "inter-token-latency": ("inter_token_latency_s", "vllm:inter_token_latency_seconds"),
+    "time-to-first-token": ("time_to_first_token_s", "time_to_first_token"),
+    "inter-token-latency": ("inter_token_latency_s", "inter_token_latency"),
 }
+"""Field of the objective and field of the engine's metrics, by objective."""
 
 
 def objective_groups(spec: SiteSpec) -> Iterator[Group]:
@@ -36,10 +38,12 @@ def objective_groups(spec: SiteSpec) -> Iterator[Group]:
 
 
 def _latency_rules(spec: SiteSpec) -> Iterator[Recording]:
+    metrics = ENGINES[spec.software.engine].metrics
+    exported = {name: metric.name for name, (_, key) in _HISTOGRAMS.items() if (metric := getattr(metrics, key))}
     for each in spec.monitoring.pools if spec.monitoring else []:
-        for objective, (field, histogram) in _HISTOGRAMS.items():
+        for objective, histogram in exported.items():
             labels = {"objective": objective, "pool": each.pool}
-            pool, edge = f'pool="{each.pool}"', float(getattr(each, field))
+            pool, edge = f'pool="{each.pool}"', float(getattr(each, _HISTOGRAMS[objective][0]))
             for window in WINDOWS:
                 good = f'sum(rate({histogram}_bucket{{{pool},le="{edge}"}}[{window}]))'
                 every = f"sum(rate({histogram}_count{{{pool}}}[{window}]))"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import yaml
 
+from ..catalog.engines import ENGINES
 from ..spec import SiteSpec
 from .gpus import gpu_group
 from .nodes import fabric_group, node_group
 from .objectives import objective_groups
-from .pools import POOL_ALERTS
+from .pools import pool_group
 from .rule import Group, rule_file
 from .site_rules import site_groups
 
@@ -19,7 +20,7 @@ def rule_groups(spec: SiteSpec) -> tuple[Group, ...]:
     """Return all groups of rules. The site must have the section `monitoring`."""
     return (
         *objective_groups(spec),
-        POOL_ALERTS,
+        pool_group(ENGINES[spec.software.engine]),
         gpu_group(),
         fabric_group(),
         node_group(spec),

@@ -80,4 +80,4 @@ class Durations:
 
     @property
     def _is_real(self) -> bool:
-        return self.context.spec.software.engine == "vllm"
+        return not self.context.engine.lab_only

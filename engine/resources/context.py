@@ -13,6 +13,7 @@ from jinja2 import Environment, StrictUndefined, Template
 from sovctl.support.package_files import package_folder
 
 from ..catalog.drivers import DriverLock
+from ..catalog.engines import ENGINES, Engine
 from ..catalog.models import ModelEntry
 from ..catalog.platforms import Platform
 from ..mirror.snapshots import MirrorSnapshot
@@ -80,6 +81,11 @@ class Context:
     removed: tuple[Node, ...] = ()
     access_key: str = ""
     snapshot: MirrorSnapshot | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """Inference engine of the pools."""
+        return ENGINES[self.spec.software.engine]
 
     @cached_property
     def gateway_nodes(self) -> tuple[Node, ...]:

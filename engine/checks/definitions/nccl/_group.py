@@ -12,8 +12,9 @@ from statistics import median
 from typing import ClassVar
 
 from ....catalog.benchmarks import GIB, is_near, load_benchmarks
+from ....catalog.engines.vllm import VLLM
 from ....facts.benchmarks.nccl_ranks import RankTest, parse_ended_ranks, parse_rank_test
-from ....resources.software.environment import ENGINE, ROOT
+from ....resources.software.environment import ROOT
 from ....spec import Node, NodeGroup
 from ...model.active_check import ActiveCheck, ActiveExpectation, NodeCommand
 from ...model.check import Judgement, Level, Method, Severity, failed, unknown, worst
@@ -26,7 +27,7 @@ from ...probes.commands import python_command
 LIMIT_S = 900
 PORT = 29600
 """Port of rank 0 for the other ranks (arbitrary; vLLM uses 29501)."""
-INTERPRETER = f"{ROOT}/{ENGINE}/bin/python"
+INTERPRETER = f"{ROOT}/{VLLM.environment}/bin/python"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +61,8 @@ class GroupCheck(ActiveCheck[Expected]):
         """Yield the expectation of at least two nodes of a group with a compute fabric."""
         platform = site.context.platform(group.nodes[0])
         nics = platform.checks.compute_nics
-        # The CPU engine of labs has no NCCL.
-        has_nccl = platform.has_gpus and site.context.spec.software.engine == "vllm"
+        # Engines of labs have no NCCL; the programs run in vLLM's environment.
+        has_nccl = platform.has_gpus and site.context.engine is VLLM
         if len(nodes) < 2 or not has_nccl or (nics is not None and not nics.applies):
             return
         gpus = integer_of(platform.checks.gpu_count)

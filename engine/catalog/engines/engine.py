@@ -1,0 +1,108 @@
+"""Type of an inference engine: capabilities, metrics and command line as data.
+
+An engine has a capability if sovctl configures it for this engine. Further features of an engine are not listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class EngineCapability(StrEnum):
+    """Feature that a pool can request from its engine."""
+
+    TENSOR_PARALLEL = "tensor_parallel"
+    PIPELINE_PARALLEL = "pipeline_parallel"
+    DATA_PARALLEL = "data_parallel"
+    EXPERT_PARALLEL = "expert_parallel"
+    MULTI_NODE = "multi_node"
+    """One replica on several nodes."""
+    LORA = "lora"
+    EMBEDDINGS = "embeddings"
+    RERANK = "rerank"
+    TRANSCRIPTION = "transcription"
+    MTLS = "mtls"
+    """The server requires client certificates. Without it, sovctl places a TLS proxy before the server."""
+    QUEUE_CAP = "queue_cap"
+    """Limit of queued requests, above which the server refuses."""
+    DRAIN = "drain"
+    """Running requests finish after SIGTERM."""
+    SLEEP = "sleep"
+    """The server releases GPU memory on request, and loads the weights again."""
+    PREFILL_DECODE = "prefill_decode"
+    """Prefill and decode by different servers."""
+    QUANTIZATION = "quantization"
+    """Quantization when the weights are loaded."""
+    DTYPE = "dtype"
+    """Choice of the data type of the weights."""
+    KV_CACHE_DTYPE = "kv_cache_dtype"
+    KV_CACHE_SIZE = "kv_cache_size"
+    """Size of the KV cache in bytes, or as a fraction of GPU memory."""
+    LATENCY_METRICS = "latency_metrics"
+    """Histograms of the time to first token and between tokens, with the bucket edges of vLLM."""
+    EAGER = "eager"
+    """Start without CUDA graphs."""
+    SERVE_FLAGS = "serve_flags"
+    """Sections of a pool, whose fields are flags of `vllm serve`."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric of `/metrics`."""
+
+    name: str
+    unit: str
+    """`requests`, `seconds`, or `ratio` from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Names in Prometheus' text format; None if the engine does not export the metric."""
+
+    running: Metric
+    waiting: Metric
+    kv_cache: Metric | None = None
+    """Used part of the KV cache."""
+    time_to_first_token: Metric | None = None
+    """Histogram."""
+    inter_token_latency: Metric | None = None
+    """Histogram."""
+    steps: str | None = None
+    """Counter that increases with each step of the engine while requests run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """An inference engine.
+
+    Args:
+        name: in `software.engine`.
+        title: in messages and texts.
+        environment: name of its link in /opt/sovctl.
+        capabilities: features that sovctl configures.
+        metrics: names of its metrics.
+        command: words before the flags; `{root}` is /opt/sovctl and the environment, `{model}` the model's path.
+        variables: environment of every process, which disables outbound requests.
+        forbidden_variables: variables that open development endpoints or let a request load files.
+        working_folder: below `{root}`; empty: the state folder of the unit.
+        lab_only: why only a lab may use it; empty if every site may.
+        uses_nccl: whether ranks communicate by NCCL, and processes run on GPUs.
+        not_run: why no server of it was run; empty for a tested engine.
+        source: release, and documents of its flags.
+    """
+
+    name: str
+    title: str
+    environment: str
+    capabilities: frozenset[EngineCapability]
+    metrics: Metrics
+    command: tuple[str, ...]
+    variables: Mapping[str, str] = field(default_factory=dict)
+    forbidden_variables: frozenset[str] = frozenset()
+    working_folder: str = ""
+    lab_only: str = ""
+    uses_nccl: bool = True
+    not_run: str = ""
+    source: str
