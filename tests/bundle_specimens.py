@@ -85,6 +85,7 @@ class Builder:
         self,
         files: Mapping[str, bytes],
         *,
+        lock: Path | None = None,
         to: Path | None = None,
         signers: Sequence[str] = (*TARGETS, BUILDER),
         site: str = SITE,
@@ -93,8 +94,8 @@ class Builder:
         now: datetime | None = None,
         expires_days: int = signing.EXPIRES_DAYS,
     ) -> tuple[Store, Manifest]:
-        """Build and sign a store."""
-        locked, digest = read_lock(self.lock(files))
+        """Build and sign a store, by default with a list of the files as its lock."""
+        locked, digest = read_lock(lock or self.lock(files))
         store = Store(to or self.folder / "store")
         request = Request(
             files=self.mirror,

@@ -27,6 +27,7 @@ from sovctl.compliance.ledger.reader import LedgerReader
 from sovctl.compliance.ledger.witness import request
 from sovctl.compliance.ledger.witness_memory import WitnessMemory
 from sovctl.compliance.signing import load_or_create, parse_vkey
+from sovctl.engine.lock.files import files_of
 from sovctl.engine.lock.folder import Lock, write_lock
 from sovctl.engine.lock.part import LockedPackage, Part
 from sovctl.support.canonical_json import sha256_hex
@@ -108,6 +109,7 @@ OTHER_EXITS |= {
         ("first-week", line): ExitCode.BAD_INPUT
         for line in typed(FIRST_WEEK)
         if line.startswith(("sovctl lock site.yaml", "sovctl import stick1", "sovctl import approve", "sovctl mirror"))
+        or " import show " in line
         or " ca install " in line  # no words; tests/cli/test_bootstrap_authority.py
     },
     **{("first-week", line): ExitCode.UNREACHABLE for line in typed(FIRST_WEEK) if " enrol " in line},
@@ -235,7 +237,13 @@ def _mirror(folder: Path) -> None:
         place = (f"{name}.deb", len(content), sha256_hex(content), "Debian main", "", "free", "yes")
         packages.append(LockedPackage(name, "1-1", "amd64", *place))
     part = Part("debian-12", "deb", {}, ("chrony", "nftables"), {}, tuple(packages), {}, "invented")
-    write_lock(Lock("example-bank", {}, (), (part,)), folder / "locks", "")
+    lock = Lock("example-bank", {}, (), (part,))
+    write_lock(lock, folder / "locks", "")
+    for each in files_of(lock):
+        if each.content:  # as `sovctl lock fetch` does
+            path = folder / "mirror" / each.file.path
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(each.content)
 
 
 def _known_host(folder: Path) -> None:

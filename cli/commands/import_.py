@@ -40,6 +40,7 @@ def register(app: typer.Typer) -> None:
         "sovctl import stick1 --into store --key anna.key --expect-sequence 1 --expect-root 'lusab babad ...'"
     )(media)
     group.command(epilog="Example: sovctl import status --into store")(status)
+    group.command(epilog="Example: sovctl import show 7 --into store")(show)
     group.command(epilog="Example: sovctl import approve 7 --into store --key ben.key")(approve)
     group.command(epilog="Example: sovctl import reject 7 --into store --key ben.key --reason 'virus found'")(reject)
     group.command(epilog="Example: sovctl import inventory --into store --key site.key -o inventory.json")(inventory)
@@ -115,7 +116,10 @@ def _show(done: Outcome, missing: Path, *, as_json: bool) -> None:
             f"missing chunks: {len(received.missing)}, listed in {missing}; insert the other media, then repeat"
         )
     elif done.state == "scanned":
-        output.line(f"waiting for another person: sovctl import approve {done.sequence} --into STORE --key FILE")
+        output.line(
+            f"waiting for another person: sovctl import show {done.sequence} --into STORE, then "
+            f"sovctl import approve {done.sequence} --into STORE --key FILE"
+        )
 
 
 def status(
@@ -136,6 +140,22 @@ def status(
         for each in found
     ]
     output.table(["STATE", "BUNDLE", "CREATED", "IMPORTER", "APPROVER", "RECEIVED"], rows)
+
+
+def show(bundle: Bundle, into: Into, site: SiteFile = DEFAULT, state: State = None, as_json: AsJson = False) -> None:
+    """Show what a verified bundle changes, before its approval: packages, licences, scanner, and packages of nodes.
+
+    Compared with the published snapshot, and with the inventory of the nodes if it was collected.
+    """
+    from sovctl.engine.bundle.intake.opening import preview
+
+    from ..views.preview import show_preview
+
+    found = preview(site, into, bundle, state=state)
+    if as_json:
+        output.document(found.as_json())
+    else:
+        show_preview(found)
 
 
 def approve(

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING
 from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
 
+from .bill import bill
+
 if TYPE_CHECKING:
     from .folder import Lock
+
+LOCK_FOLDER = "lock"
+"""Folder of a bundle and a mirror with the files of `write_lock`."""
+BILL = "sbom.cdx.json"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -24,7 +30,8 @@ class LockedFile:
         path: relative to the root of the mirror, with `/`, without `..`: `apt/debian-12-amd64/chrony_4.3-2_amd64.deb`.
         size: bytes.
         sha256: 64 lower-case hex digits.
-        kind: `deb`, `rpm`, `wheel`, `model`, `own-file`, or `index` for an index of packages.
+        kind: `deb`, `rpm`, `wheel`, `model`, `own-file`, `index` for an index of packages, or `lock` for a file of the
+            lock itself and its bill of materials.
     """
 
     path: str
@@ -40,7 +47,7 @@ class SourcedFile:
     Args:
         url: empty if the operator provides the file: `own-file`, and models without a published location.
         redistributable: `yes`, `no`, `own-file` or `own-subscription`.
-        content: of an index, which the lock contains; empty for other files.
+        content: of an index or a file of the lock, which the lock contains; empty for other files.
     """
 
     file: LockedFile
@@ -51,7 +58,7 @@ class SourcedFile:
 
 
 def files_of(lock: Lock) -> tuple[SourcedFile, ...]:
-    """Return every file of a lock once, sorted by path.
+    """Return every file of a lock once, and the lock itself in the folder `LOCK_FOLDER`, sorted by path.
 
     Raises:
         InputError: two parts have different content at one path.
@@ -65,10 +72,19 @@ def files_of(lock: Lock) -> tuple[SourcedFile, ...]:
             if known.file.sha256 != each.sha256:
                 hint = "lock all parts again from the same package sources"
                 raise InputError("two parts have different content at one path", where=each.path, hint=hint)
-    for path, content in _indexes(lock).items():
-        file = LockedFile(path, len(content), sha256_hex(content), "index")
-        found[path] = SourcedFile(file, "", "free", "yes", content)
+    for kind_of_own, contents in (("index", _indexes(lock)), ("lock", _of_lock(lock))):
+        for path, content in contents.items():
+            file = LockedFile(path, len(content), sha256_hex(content), kind_of_own)
+            found[path] = SourcedFile(file, "", "free", "yes", content)
     return tuple(found[path] for path in sorted(found))
+
+
+def _of_lock(lock: Lock) -> dict[str, bytes]:
+    """Return the files of the lock by path, so that the approver at the site can compare two locks."""
+    return {
+        **{f"{LOCK_FOLDER}/{name}": text.encode(errors="surrogateescape") for name, text in lock.texts().items()},
+        f"{LOCK_FOLDER}/{BILL}": bill(lock),
+    }
 
 
 def _indexes(lock: Lock) -> dict[str, bytes]:

@@ -54,6 +54,15 @@ class Lock:
         }
         return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
+    def texts(self) -> dict[str, str]:
+        """Return the content of each file of the folder by its name, `lock.json` last, without the report."""
+        found = {}
+        for part in self.parts:
+            found[f"{part.id}.json"] = part.text()
+            if part.index:
+                found[f"{part.id}.Packages"] = part.index
+        return found | {INDEX: self.index()}
+
     @property
     def sha256(self) -> str:
         """Digest of `lock.json`, which binds all parts."""
@@ -62,20 +71,12 @@ class Lock:
 
 def write_lock(lock: Lock, folder: Path, report: str) -> None:
     """Write a lock. `lock.json` is written last; files of parts that the lock no longer has are removed."""
-    for part in lock.parts:
-        write_atomic(folder / f"{part.id}.json", part.text())
-        if part.index:
-            write_atomic(folder / f"{part.id}.Packages", part.index.encode(errors="surrogateescape"))
     write_atomic(folder / REPORT, report)
-    write_atomic(folder / INDEX, lock.index())
-    kept = {
-        f"{part.id}{suffix}"
-        for part in lock.parts
-        for suffix in (".json", ".Packages")
-        if suffix == ".json" or part.index
-    }
+    texts = lock.texts()
+    for name, text in texts.items():
+        write_atomic(folder / name, text.encode(errors="surrogateescape"))
     for path in sorted(folder.iterdir()):
-        if path.suffix in (".json", ".Packages") and path.name not in kept | {INDEX}:
+        if path.suffix in (".json", ".Packages") and path.name not in texts:
             path.unlink()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sovctl.compliance.signing import load_or_create
 
+from ...lock.inventory import load as load_inventory
 from ...site.state_folder import SiteState
 from ...validation.load import load
 from . import history
@@ -16,6 +17,7 @@ from .history import Bundle, State
 from .intake import Intake, LedgerFiles
 from .policy import FILE
 from .policy import load as load_policy
+from .preview import Preview, preview_of
 from .site_store import SiteStore
 
 
@@ -58,6 +60,14 @@ def statuses(site: Path, into: Path | None, *, state: Path | None = None) -> lis
     paths = SiteState.of_site(loaded.path, state)
     store = SiteStore(into) if into else None
     return [_status(each, store) for each in history.read(paths.ledger).bundles.values()]
+
+
+def preview(site: Path, into: Path, name: str, *, state: Path | None = None) -> Preview:
+    """Return what a verified bundle changes. See `preview_of`."""
+    loaded = load(site / "site.yaml" if site.is_dir() else site)
+    paths = SiteState.of_site(loaded.path, state)
+    inventory = load_inventory(paths.inventory_file) if paths.inventory_file.exists() else None
+    return preview_of(name, SiteStore(into), history.read(paths.ledger), inventory)
 
 
 def _status(bundle: Bundle, store: SiteStore | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Outside is this machine; inside is the state folder of the site. Only inventory 
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
 import subprocess
@@ -156,6 +157,10 @@ class DayOne:
         """Store of the site."""
         return self.lab.directory / "store"
 
+    def show(self) -> Answer:
+        """Show bundle 1 to the approver."""
+        return run("import", "show", "1", "--into", str(self.inside), "--site", self.site, "--json")
+
     def approve(self, name: str) -> Answer:
         """Approve bundle 1 as a person."""
         return run("import", "approve", "1", "--into", str(self.inside), "--site", self.site, "--key", self.key(name))
@@ -214,6 +219,10 @@ def test_from_nodes_with_sshd_to_a_published_snapshot(day_one: DayOne, monkeypat
         (more,) = day_one.media(store, "stick4", size="400MB", only=day_one.folder / "missing.txt")
         kill_while_receiving(day_one, more)
         succeed(*day_one.import_arguments(more))
+        shown = json.loads(day_one.show().stdout)
+        assert {each["change"] for each in shown["differences"]} == {"added"}
+        assert shown["nodes"]
+        assert all(shown["nodes"].values())
         assert "another person" in day_one.approve(IMPORTER).stderr
         assert day_one.approve(APPROVER).returncode == 0
     published = contents(day_one.inside / "current")

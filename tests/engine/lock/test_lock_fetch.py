@@ -17,7 +17,7 @@ from file_server import FileServer
 
 from sovctl.engine.bundle.lock_file import read_lock as read_files_of_bundle
 from sovctl.engine.lock import download, fetch
-from sovctl.engine.lock.files import LockedFile, SourcedFile
+from sovctl.engine.lock.files import LockedFile, SourcedFile, files_of
 from sovctl.engine.lock.folder import Lock, write_lock
 from sovctl.engine.lock.part import LockedPackage, Part
 from sovctl.support.errors import Busy, ExitCode, InputError, MissingTool
@@ -199,16 +199,19 @@ def test_the_command_prints_places_and_ends_with_1(server: FileServer, tmp_path:
         for n, each in enumerate(rows)
     )  # fmt: skip
     part = Part("all", "deb", {}, (), {}, packages, {}, "invented")
-    write_lock(Lock("bank", {}, (), (part,)), tmp_path / "locks", "")
+    lock = Lock("bank", {}, (), (part,))
+    write_lock(lock, tmp_path / "locks", "")
+    count = len(files_of(lock))
+    assert count == len(rows) + 3  # lock.json, the part, the bill of materials
     done = warm_processes.sovctl("lock", "fetch", "locks", "--to", "content", "--json", cwd=tmp_path, env=os.environ)
     assert done.returncode == ExitCode.FAILURE, done.stderr
     printed = json.loads(done.stdout)
-    assert (printed["files"], printed["added"]) == (4, 3)
+    assert (printed["files"], printed["added"]) == (count, count - 1)
     assert [each["place"] for each in printed["missing"]] == ["content/own/x.rom"]
     (tmp_path / "content/own").mkdir()
     (tmp_path / "content/own/x.rom").write_bytes(b"rom")
     done = warm_processes.sovctl("lock", "fetch", "locks", "--to", "content", cwd=tmp_path, env=os.environ)
     assert done.returncode == ExitCode.OK, done.stderr
-    assert "4 present, 0 added, 0 missing" in done.stdout
+    assert f"{count} present, 0 added, 0 missing" in done.stdout
     for each in read_files_of_bundle(tmp_path / "locks")[0]:
         assert (tmp_path / "content" / each.path).stat().st_size == each.size
