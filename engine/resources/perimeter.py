@@ -13,15 +13,18 @@ from urllib.parse import urlsplit
 from sovctl.support.canonical_json import sha256_hex
 
 from ..facts.node import NodeFacts
+from ..placement import Replica
 from ..spec import Node
 from ..spec.perimeter import Flow
-from ..spec.service_accounts import GATEWAY_UID
+from ..spec.service_accounts import ENGINE_UID, GATEWAY_UID
 from .context import Context, render
 from .host import imex
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
+from .serving.rank_ports import ASSIGNED_PORTS, ports_of
 
 FILE = "/etc/nftables.conf"
+ROOT_UID = 0
 NEIGHBOURS = "ip6 hoplimit 255 icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert } accept"
 """Neighbour discovery, which IPv6 needs before a packet can be sent (RFC 4861, 7.1). It precedes the rules of flows."""
 
@@ -118,20 +121,33 @@ def _pool_inbound(context: Context, node: Node) -> Iterator[str]:
         if replica.head == node.name:
             for gateway in context.gateway_nodes:
                 yield f"ip saddr {gateway.address} tcp dport {replica.port} accept"
-        # Rules by address, because ranks use ports that the kernel assigns (vLLM docs/usage/security.md).
-        yield from (f"ip saddr {address} accept" for address in _peers(context, node))
+        for address, port, _ in _rank_connections(context, replica, node):
+            yield f"ip saddr {address} tcp dport {port} accept"
+    yield from (f"ip saddr {address} accept" for address in _tested_nodes(context, node))
 
 
 def _pool_outbound(context: Context, node: Node) -> Iterator[str]:
-    yield from (f"ip daddr {address} accept" for address in _peers(context, node))
+    for replica in context.replicas_on(node):
+        for address, port, uid in _rank_connections(context, replica, node):
+            yield f"ip daddr {address} tcp dport {port} meta skuid {uid} accept"
+    yield from (f"ip daddr {address} accept" for address in _tested_nodes(context, node))
 
 
-def _peers(context: Context, node: Node) -> list[IPv4Address]:
-    names = {rank.node for replica in context.replicas_on(node) for rank in replica.ranks}
+def _rank_connections(context: Context, replica: Replica, node: Node) -> Iterator[tuple[IPv4Address, int | str, int]]:
+    """Yield the address of each other rank of a replica, a port that the ranks use, and the user that connects."""
+    for address in sorted(context.spec.node(rank.node).address for rank in replica.ranks if rank.node != node.name):
+        ports = ports_of(context, replica)
+        yield address, ports.agent, ROOT_UID
+        yield address, ports.engine, ENGINE_UID
+        yield address, ASSIGNED_PORTS, ENGINE_UID
+
+
+def _tested_nodes(context: Context, node: Node) -> list[IPv4Address]:
+    """Return the addresses of nodes that tests of the fabric connect with the node."""
     fabric, nics = context.spec.fabric, context.platform(node).checks.compute_nics
-    if fabric is not None and fabric.node_connections and nics is not None and nics.applies:
-        names |= {each.name for each in context.group(node).nodes}
-    return sorted(context.spec.node(name).address for name in names - {node.name})
+    if fabric is None or not fabric.node_connections or nics is None or not nics.applies:
+        return []
+    return sorted(each.address for each in context.group(node).nodes if each.name != node.name)
 
 
 def _mirror_inbound(context: Context, node: Node) -> Iterator[str]:

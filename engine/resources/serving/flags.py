@@ -11,8 +11,6 @@ Source of flags and defaults: vLLM 0.32.0, `vllm serve --help=all`, recorded in 
 
 from __future__ import annotations
 
-from collections import Counter
-
 from pydantic import JsonValue
 
 from ...placement import Rank, Replica
@@ -22,11 +20,10 @@ from ...spec.serving.section import FlagValue, as_json, flag_name
 from ..context import Context
 from ..credential import TLS
 from ..software.model import STORE
+from .rank_ports import ports_of
 
 NO_MEDIA_HOST = "no-media-host.invalid"
 """Host that cannot exist (RFC 6761, 6.4). vLLM fetches from every host if its list of hosts is empty."""
-MASTER_PORT = 29501
-"""Port of the head rank for the other ranks of its replica; the default of vLLM's --master-port."""
 SHUTDOWN_TIMEOUT_S = 60
 """Time for running requests to finish. llm-d uses 60 s, and 90 s until it kills the process."""
 
@@ -141,7 +138,7 @@ def _rank_flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Fla
         "nnodes": len(replica.ranks),
         "node-rank": rank.node_rank,
         "master-addr": str(context.spec.node(replica.head).address),
-        "master-port": context.once(_master_ports)[replica.pool, replica.index],
+        "master-port": ports_of(context, replica).engine,
     }
     return chosen | ({"headless": True} if rank.node_rank > 0 else {})
 
@@ -153,14 +150,3 @@ def _media_hosts(context: Context, pool_name: str) -> list[str]:
     names = {pool_name, *(adapter.name for adapter in context.pool(pool_name).adapters)}
     routes = [route for route in context.spec.gateway.routes if names.intersection((route.pool, *route.fallbacks))]
     return sorted({host for route in routes for host in route.media_hosts})
-
-
-def _master_ports(context: Context) -> dict[tuple[str, int], int]:
-    """Return the port of each multi-node replica by (pool, index). Replicas with the same head node differ."""
-    on_head: Counter[str] = Counter()
-    ports = {}
-    for each in context.replicas:
-        if len(each.ranks) > 1:
-            ports[each.pool, each.index] = MASTER_PORT + on_head[each.head]
-            on_head[each.head] += 1
-    return ports

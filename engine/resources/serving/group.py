@@ -22,13 +22,12 @@ from ..resource import State
 from ..services.daemon import started_after
 from ..software.model import STORE
 from .node_files import FOLDER, UNITS, joint_sha256
+from .rank_ports import ports_of
 from .start_time import start_minutes
 
 AGENT_PROGRAMS = ("/usr/local/lib/sovctl/group", "/usr/local/lib/sovctl/group_state.py")
 AGENT_TEMPLATES = ("group.json.j2", "group.service.j2")
 
-GROUP_PORT = 29601
-"""Port of the agents of the first group of a node; its further groups have the next ports."""
 START_RESERVE_S = 120
 """Added to the estimated start of a server. A head that waits for a rank looks like a slow start."""
 
@@ -49,7 +48,7 @@ def group_of(context: Context, replica: Replica, rank: Rank, weights: list[str])
     return {
         "rank": rank.node_rank,
         "ranks": [str(context.spec.node(each.node).address) for each in replica.ranks],
-        "port": group_port(context, replica),
+        "port": ports_of(context, replica).agent,
         "start_timeout_s": round(start_minutes(context, replica) * 60) + START_RESERVE_S,
         "weights": [f"{STORE}/{name}" for name in weights],
         "fabric": _fabric(context, context.spec.node(rank.node)),
@@ -102,20 +101,3 @@ def observed_agent(facts: NodeFacts, name: str) -> State:
         "agent_at_boot": unit.enabled if unit else None,
         "agent_runs_what_is_written": started_after(facts, unit, [*files, *(each.path for each in CERTIFICATES)]),
     }
-
-
-def group_port(context: Context, replica: Replica) -> int:
-    """Return the port of the agents of a replica. Replicas that share a node differ."""
-    return context.once(_group_ports)[replica.pool, replica.index]
-
-
-def _group_ports(context: Context) -> dict[tuple[str, int], int]:
-    taken: dict[str, int] = {}
-    ports = {}
-    for replica in context.replicas:
-        if is_group(replica):
-            nodes = [rank.node for rank in replica.ranks]
-            offset = max(taken.get(node, 0) for node in nodes)
-            ports[replica.pool, replica.index] = GROUP_PORT + offset
-            taken |= dict.fromkeys(nodes, offset + 1)
-    return ports

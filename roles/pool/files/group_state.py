@@ -28,8 +28,9 @@ START, STOP, KILL = "start", "stop", "kill"
 HEAD = 0
 SILENCE_S = 15.0
 """Time without a report after which a rank counts as unreachable."""
-KILL_AFTER_S = 30.0
-"""Time for a unit to stop before it is killed. A group that failed has no request that can finish."""
+KILL_AFTER_S = 5.0
+"""Time for a unit to stop before it is killed. A group that failed has no request that can finish, and vLLM would wait
+60 s for each of them."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 120.0
 LONGEST_START = 4
 """Limit of the growth of `start_timeout_s`."""

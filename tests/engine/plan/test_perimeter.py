@@ -15,15 +15,17 @@ from strategies import PRESETS, context
 
 from sovctl.engine.resources.context import Context, render
 from sovctl.engine.resources.perimeter import NEIGHBOURS, Rules, listing, rules_for
+from sovctl.engine.resources.serving.rank_ports import ASSIGNED_PORTS, ports_of
 from sovctl.engine.spec import Node
 from sovctl.engine.spec.fabric import InfinibandFabric
 from sovctl.engine.spec.perimeter import SERVICES, Perimeter, Service
-from sovctl.engine.spec.service_accounts import GATEWAY_UID
+from sovctl.engine.spec.service_accounts import ENGINE_UID, GATEWAY_UID
 
-INBOUND = re.compile(r"ip saddr (?P<from>[\d./]+)(?: tcp dport (?P<port>\d+))? accept")
+INBOUND = re.compile(r"ip saddr (?P<from>[\d./]+)(?: tcp dport (?P<port>\d+|" + ASSIGNED_PORTS + r"))? accept")
 OUTBOUND = re.compile(
-    r"ip daddr (?P<to>[\d./]+)(?: (?P<proto>tcp|udp) (?P<side>[sd])port (?P<port>\d+))?"
-    rf"(?P<gateway> meta skuid {GATEWAY_UID})?(?: meta time <= \"(?P<until>[\d-]+) 23:59:59\")? accept"
+    rf"ip daddr (?P<to>[\d./]+)(?: (?P<proto>tcp|udp) (?P<side>[sd])port (?P<port>\d+|{ASSIGNED_PORTS}))?"
+    rf"(?P<gateway> meta skuid {GATEWAY_UID})?(?P<rank> meta skuid (?:0|{ENGINE_UID}))?"
+    r"(?: meta time <= \"(?P<until>[\d-]+) 23:59:59\")? accept"
 )
 LONELY_NETWORK = ("unshare", "-n", "sh", "-c")
 
@@ -43,8 +45,7 @@ def test_nodes_with_compute_ports_reach_each_other_only_if_site_yaml_allows_it()
             if any(f" {each.address} accept" in rule for each in others)
         }
 
-    peers = {rank.node for replica in site.replicas_on(node) for rank in replica.ranks} - {node.name}
-    assert len(opened(False)) == 2 * len(peers)
+    assert opened(False) == set()
     assert opened(True) == {f"ip {side} {each.address} accept" for each in others for side in ("saddr", "daddr")}
 
 
@@ -86,9 +87,15 @@ def parsed(rules: Rules) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
     return [each for each in found[0] if each], [each for each in found[1] if each]
 
 
-def peers(site: Context, node: Node) -> set[IPv4Address]:
-    names = {rank.node for replica in site.replicas_on(node) for rank in replica.ranks} - {node.name}
-    return {site.spec.node(name).address for name in names}
+def between_ranks(site: Context, node: Node) -> set[tuple[IPv4Address, str]]:
+    """Addresses of the other ranks of each replica on the node, with the ports that this replica uses."""
+    return {
+        (site.spec.node(rank.node).address, str(port))
+        for replica in site.replicas_on(node)
+        for rank in replica.ranks
+        if rank.node != node.name
+        for port in (*ports_of(site, replica), ASSIGNED_PORTS)
+    }
 
 
 @pytest.mark.parametrize(("preset", "node"), walls(), ids=lambda each: getattr(each, "name", each))
@@ -100,9 +107,10 @@ def test_a_pools_port_is_reached_from_gateways_and_peers_alone(preset: str, node
     reached: dict[int, set[IPv4Address]] = {port: set() for port in ports}
     for rule in inbound:
         network = IPv4Network(rule["from"])
-        if rule["port"] is None:
-            assert set(network) <= peers(site, node)
-        elif int(rule["port"]) in ports:
+        assert rule["port"] is not None
+        if (network.network_address, rule["port"]) in between_ranks(site, node):
+            continue
+        if int(rule["port"]) in ports:
             reached[int(rule["port"])] |= set(network)
         elif int(rule["port"]) == site.spec.access.port:
             assert network in site.spec.perimeter.management
@@ -128,13 +136,14 @@ def test_out_goes_what_the_site_names_and_nothing_else(preset: str, node: Node) 
     of_host = {(str(server), 53) for server in (dns.servers if dns else ())}
     of_host |= {(str(logs.address), logs.port)} if logs else set()
     for rule in parsed(rules_for(site, node))[1]:
-        to, port = rule["to"], int(rule["port"] or 0)
+        if rule["rank"]:
+            assert (IPv4Address(rule["to"]), rule["port"]) in between_ranks(site, node)
+            continue
+        to, port = rule["to"], int(rule["port"])
         if rule["gateway"]:
             assert site.is_gateway(node)
             assert rule["until"] == holes.get((to, port))
             assert (to, port) in heads or (to, port) in holes
-        elif rule["port"] is None:
-            assert IPv4Address(to) in peers(site, node)
         elif (to, port) in of_host:
             continue
         elif rule["proto"] == "udp":

@@ -28,7 +28,9 @@ from sovctl.engine.plan.build import changes
 from sovctl.engine.resources.context import ROLES, Context
 from sovctl.engine.resources.perimeter import rules_for
 from sovctl.engine.resources.pool import instance
-from sovctl.engine.resources.serving.group import agent_files, agent_unit, group_port, is_group
+from sovctl.engine.resources.serving.group import agent_files, agent_unit, is_group
+from sovctl.engine.resources.serving.rank_ports import ASSIGNED_PORTS, ports_of
+from sovctl.engine.spec.service_accounts import ENGINE_UID
 
 AGENT = ROLES / "pool" / "files" / "group"
 PRESET = "superpod-b200"
@@ -72,20 +74,25 @@ def test_an_agent_whose_replica_is_on_one_node_now_is_an_orphan() -> None:
     assert (gone[0].before or {})["files"] == [agent_files(name)[1], agent_files(name)[0]], "its unit stops first"
 
 
-def test_agents_that_share_a_node_have_different_ports_and_only_the_peers_reach_them() -> None:
+def test_ranks_reach_each_other_on_the_ports_of_their_replica_only() -> None:
     site = context(PRESET)
     on_node: dict[tuple[str, int], str] = {}
     for replica in filter(is_group, site.replicas):
-        port = group_port(site, replica)
+        ports = ports_of(site, replica)
         for rank in replica.ranks:
-            assert on_node.setdefault((rank.node, port), instance(replica)) == instance(replica)
-        for rank in replica.ranks:
-            rules = rules_for(site, site.spec.node(rank.node)).inbound
-            peers = {str(site.spec.node(each.node).address) for each in replica.ranks} - {
-                str(site.spec.node(rank.node).address)
-            }
-            assert {f"ip saddr {peer} accept" for peer in peers} <= set(rules)
-            assert not [rule for rule in rules if f"dport {port} " in rule]
+            for port in ports:
+                assert on_node.setdefault((rank.node, port), instance(replica)) == instance(replica)
+            others = [str(site.spec.node(each.node).address) for each in replica.ranks if each != rank]
+            rules = rules_for(site, site.spec.node(rank.node))
+            for port, uid in ((ports.agent, 0), (ports.engine, ENGINE_UID), (ASSIGNED_PORTS, ENGINE_UID)):
+                found = [rule for rule in rules.inbound if f"dport {port} " in rule]
+                assert {f"ip saddr {other} tcp dport {port} accept" for other in others} <= set(found)
+                if port != ASSIGNED_PORTS:
+                    assert len(found) == len(others)
+                assert {f"ip daddr {other} tcp dport {port} meta skuid {uid} accept" for other in others} <= {
+                    *rules.outbound
+                }
+            assert not [rule for rule in rules.inbound for other in others if rule == f"ip saddr {other} accept"]
     assert on_node
 
 

@@ -9,7 +9,8 @@ from ....facts.host.sockets import Listener, parse_kernel_ports, parse_listeners
 from ....resources.gateway.service import UNIT as GATEWAY_UNIT
 from ....resources.host import imex
 from ....resources.pool import instance, unit_name
-from ....resources.serving.group import agent_unit, group_port, is_group
+from ....resources.serving.group import agent_unit, is_group
+from ....resources.serving.rank_ports import ports_of
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
@@ -50,7 +51,7 @@ class ListenersAsPlanned(Check[Expected]):
         replicas = context.replicas_on(node)
         ports |= {each.port: (f"{unit_name(each)}.service",) for each in replicas if each.head == node.name}
         for each in filter(is_group, replicas):
-            ports[group_port(context, each)] = (f"{agent_unit(instance(each))}.service",)
+            ports[ports_of(context, each).agent] = (f"{agent_unit(instance(each))}.service",)
         if context.is_gateway(node):
             gateway_ports = [context.gateway.port, *([context.gateway.admin.port] if context.gateway.admin else [])]
             ports |= dict.fromkeys(gateway_ports, (f"{GATEWAY_UNIT}.service",))
