@@ -41,7 +41,16 @@ SYSTEMD_VARIABLES = frozenset(
 )
 """Variables that systemd sets for a service. Source: systemd.exec(5), "Environment variables in spawned processes"."""
 
-DEVICE_VARIABLES = frozenset(["GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "UCX_NET_DEVICES"])
+DEVICE_VARIABLES = frozenset(
+    [
+        "GLOO_SOCKET_IFNAME",
+        "NCCL_SOCKET_IFNAME",
+        "NCCL_IB_HCA",
+        "UCX_NET_DEVICES",
+        "VLLM_GPU_NIC_PCIE_MAPPING",
+        "VLLM_NIC_SELECTION_VARS",
+    ]
+)
 """Variables that `roles/pool/files/serve` sets for a rank of a group, from the network devices of its node."""
 
 

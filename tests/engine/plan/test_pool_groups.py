@@ -16,6 +16,7 @@ from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from ipaddress import IPv4Address
 from pathlib import Path
+from typing import Any
 
 import pytest
 from loopback_ports import unused_port
@@ -28,6 +29,7 @@ from sovctl.engine.plan.build import changes
 from sovctl.engine.resources.context import ROLES, Context
 from sovctl.engine.resources.perimeter import rules_for
 from sovctl.engine.resources.pool import instance
+from sovctl.engine.resources.serving.command_line import DEVICE_VARIABLES
 from sovctl.engine.resources.serving.group import agent_files, agent_unit, is_group
 from sovctl.engine.resources.serving.rank_ports import ASSIGNED_PORTS, ports_of
 from sovctl.engine.spec.service_accounts import ENGINE_UID
@@ -96,31 +98,94 @@ def test_ranks_reach_each_other_on_the_ports_of_their_replica_only() -> None:
     assert on_node
 
 
-def test_a_rank_gets_the_devices_of_its_node_and_no_port_with_another_role(tmp_path: Path) -> None:
+def launcher() -> Any:
     loader = SourceFileLoader("serve", str(ROLES / "pool" / "files" / "serve"))
     serve = module_from_spec(spec_from_loader("serve", loader) or pytest.fail("no loader"))
     loader.exec_module(serve)
+    return serve
+
+
+def pci_device(root: Path, path: str, **files: str) -> Path:
+    """A device in a tree such as /sys/devices, linked in `root/pci` as in /sys/bus/pci/devices."""
+    device = root / "devices" / path
+    device.mkdir(parents=True)
+    for name, text in ({"vendor": "0x15b3", "class": "0x020700"} | files).items():
+        (device / name).write_text(f"{text}\n")
+    (root / "pci").mkdir(exist_ok=True)
+    (root / "pci" / device.name).symlink_to(device)
+    return device
+
+
+def rdma_adapter(root: Path, name: str, device: Path, link_layer: str = "InfiniBand") -> None:
+    port = root / "class" / name / "ports" / "1"
+    port.mkdir(parents=True)
+    (port / "link_layer").write_text(f"{link_layer}\n")
+    (root / "class" / name / "device").symlink_to(device)
+
+
+def test_a_rank_gets_the_devices_of_its_node_and_no_port_with_another_role(tmp_path: Path) -> None:
+    serve = launcher()
     for number, (slot, link_layer) in enumerate(
         [("0000:18:00.0", "InfiniBand"), ("0000:29:00.0", "InfiniBand"), ("0000:40:00.0", "Ethernet")]
     ):
-        adapter = tmp_path / "class" / f"mlx5_{number}"
-        (adapter / "ports" / "1").mkdir(parents=True)
-        (adapter / "ports" / "1" / "link_layer").write_text(f"{link_layer}\n")
-        (tmp_path / slot).mkdir()
-        (adapter / "device").symlink_to(tmp_path / slot)
+        rdma_adapter(tmp_path, f"mlx5_{number}", pci_device(tmp_path, f"pci0000:0{number}/{slot}"), link_layer)
+    pci_device(tmp_path, "pci0000:00/0000:1b:00.0", vendor=serve.NVIDIA, **{"class": "0x030200"})
     without_roles = {"compute": [], "others": ["0000:29:00.0"], "link_layer": "InfiniBand"}
     named = {"compute": ["0000:18:00.0", "0000:29:00.0"], "others": [], "link_layer": "InfiniBand"}
     ethernet = without_roles | {"link_layer": "Ethernet"}
     for fabric, expected in ((without_roles, "mlx5_0"), (named, "mlx5_0,mlx5_1"), (ethernet, "mlx5_2")):
         settings = {"rank": 1, "ranks": ["192.0.2.1", "127.0.0.1"], "fabric": fabric}
-        assert serve.device_variables(settings, tmp_path / "class") == {
+        assert serve.device_variables(settings, tmp_path / "class", tmp_path / "pci") == {
             "GLOO_SOCKET_IFNAME": "lo",
             "NCCL_SOCKET_IFNAME": "=lo",
             "NCCL_IB_HCA": f"={expected}",
             "UCX_NET_DEVICES": ",".join(f"{name}:1" for name in expected.split(",")),
         }
     with pytest.raises(SystemExit, match=r"one interface with address .*, got none"):
-        serve.device_variables(settings | {"rank": 0}, tmp_path / "class")
+        serve.device_variables(settings | {"rank": 0}, tmp_path / "class", tmp_path / "pci")
+
+
+SWITCH = "pci0000:{bus}/0000:{bus}:01.0/0000:{port}:00.0"
+BOARDS = {
+    "one adapter and one GPU behind each switch": (
+        {"15": ["1b"], "37": ["43"]},
+        {"15": ["18"], "37": ["40"]},
+        {"1b": "18", "43": "40"},
+    ),
+    "two adapters and two GPUs behind one switch": (
+        {"00": ["07", "0f"]},
+        {"00": ["0c", "12"]},
+        {"07": "0c", "0f": "12"},
+    ),
+    "a GPU without an adapter behind its switch": ({"15": ["1b"], "97": ["9d"]}, {"15": ["18"]}, {}),
+}
+"""Of each board: GPUs and adapters by root bus, and the expected adapter of each GPU, all by bus number."""
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_each_gpu_gets_the_adapter_behind_its_pci_switch(board: str, tmp_path: Path) -> None:
+    serve = launcher()
+    gpus, adapters, expected = BOARDS[board]
+    for bus, slots in gpus.items():
+        for slot in slots:
+            path = f"{SWITCH.format(bus=bus, port=f'{int(bus, 16) + 1:02x}')}/0000:{slot}:00.0"
+            pci_device(tmp_path, path, vendor=serve.NVIDIA, **{"class": "0x030200"})
+    pci_device(tmp_path, "pci0000:15/0000:05:00.0", vendor=serve.NVIDIA, **{"class": "0x068000"})  # an NVSwitch
+    names = []
+    for bus, slots in adapters.items():
+        for slot in slots:
+            path = f"{SWITCH.format(bus=bus, port=f'{int(bus, 16) + 1:02x}')}/0000:{slot}:00.0"
+            names.append(f"mlx5_{len(names)}")
+            rdma_adapter(tmp_path, names[-1], pci_device(tmp_path, path))
+    fabric = {"compute": [], "others": [], "link_layer": "InfiniBand"}
+    settings = {"rank": 0, "ranks": ["127.0.0.1", "192.0.2.1"], "fabric": fabric}
+    found = serve.device_variables(settings, tmp_path / "class", tmp_path / "pci")
+    assert set(found) - {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"} <= DEVICE_VARIABLES
+    assert found["NCCL_IB_HCA"] == "=" + ",".join(names)
+    pairs = ",".join(f"0000:{gpu}:00.0=0000:{adapter}:00.0" for gpu, adapter in expected.items())
+    assert found.get("VLLM_GPU_NIC_PCIE_MAPPING", "") == pairs
+    assert found.get("VLLM_NIC_SELECTION_VARS") == ("UCX_NET_DEVICES:1" if pairs else None)
+    assert ("UCX_NET_DEVICES" in found) != bool(pairs), "vLLM would append its adapter to the whole list"
 
 
 @dataclass

@@ -6,13 +6,13 @@ vLLM 0.32.0). The agents know the generation in which each rank started.
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ....facts.unreadable import MALFORMED, Unreadable, excerpt
+from ....facts.rank_reports import parse_rank_reports
+from ....facts.unreadable import excerpt
 from ....resources import pool as pool_resource
 from ....resources.serving.group import AGENT_PROGRAMS, agent_files, is_group
 from ....spec import Node
@@ -57,7 +57,7 @@ class GroupRunning(Check[Expected]):
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if all ranks run one generation."""
-        ranks = _ranks(parse_sections(output).text("group"))
+        ranks = parse_rank_reports(parse_sections(output).text("group"))
         if sorted(ranks) != list(range(expected.size)):
             return unknown(f"reports of {expected.size} ranks", f"of {len(ranks)}")
         findings = [_finding(ranks, number) for number in ranks]
@@ -81,20 +81,3 @@ def _finding(ranks: Mapping[int, Mapping[str, Any]], number: int) -> Judgement |
     if report.get("state") != "running":
         return failed(f"rank {number} running", excerpt(str(report.get("state"))))
     return None
-
-
-def _ranks(text: str) -> Mapping[int, Mapping[str, Any]]:
-    """Return the report of each rank, by rank.
-
-    Raises:
-        Unreadable: another form, or a rank occurs twice.
-    """
-    try:
-        value = json.loads(text)
-        rows = value["ranks"]
-        found = {int(row["rank"]): row for row in rows}
-    except (*MALFORMED, KeyError, TypeError):
-        raise Unreadable("reports of ranks", text, where="group") from None
-    if len(found) != len(rows):
-        raise Unreadable("each rank once", text, where="group")
-    return found
