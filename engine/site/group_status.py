@@ -12,7 +12,6 @@ from itertools import groupby
 
 from sovctl.support.errors import SovctlError
 
-from ..facts.node import parse_node
 from ..facts.rank_reports import parse_rank_reports
 from ..gather.captures import Capture
 from ..gather.gather import Gathered, Request, gather
@@ -88,13 +87,14 @@ def _rank_status(gathered: Gathered, replica: Replica, rank: Rank) -> RankStatus
         except SovctlError as error:
             reason = error.message
         else:
-            reason = str(own.get("error") or own.get("reason", ""))
+            reason = str(own["error"] if "error" in own else own["reason"])
             if "error" not in own:
-                state, generation = str(own.get("state", UNKNOWN)), int(str(own["generation"]))
+                state, generation = str(own["state"]), int(str(own["generation"]))
     return RankStatus(name, rank.node_rank, rank.node, state, generation, reason)
 
 
 def _own_report(capture: Capture, name: str, rank: Rank) -> dict[str, object]:
     """Return the report of the rank on the node that was asked."""
-    text = parse_node(capture).answer(name, may_fail=True)
-    return dict(parse_rank_reports(text).get(rank.node_rank, {"error": "no report of this rank"}))
+    text = str(capture["commands"].get(name, {}).get("stdout", ""))
+    own = dict(parse_rank_reports(text).get(rank.node_rank, {"error": "no report of this rank"}))
+    return own if "error" in own or own.keys() >= {"state", "generation", "reason"} else {"error": "incomplete report"}
