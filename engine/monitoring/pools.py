@@ -15,9 +15,15 @@ _POOLS = f'{{job="{POOLS}"}}'
 _TRANSFER_ALERTS = (
     Alert(
         "SovctlStaleKvReads",
-        f"{_BY} (increase(vllm:nixl_num_kv_expired_reqs_total{_POOLS}[15m])) > 0",
+        f"{_BY} (increase(vllm:nixl_num_notifications_after_expiry_total{_POOLS}[15m])) > 0",
         Severity.CRITICAL,
-        f"KV blocks of {ON_REPLICA} expired before they were read; answers may be based on stale blocks.",
+        f"KV blocks of {ON_REPLICA} were read after their lease, or twice; an answer may be of another prompt.",
+    ),
+    Alert(
+        "SovctlKvLeasesExpired",
+        f"{_BY} (increase(vllm:nixl_num_kv_expired_reqs_total{_POOLS}[15m])) > 0",
+        Severity.WARNING,
+        f"KV blocks of {ON_REPLICA} expired before a decoding replica read them.",
     ),
     Alert(
         "SovctlKvTransfersFailed",

@@ -6,6 +6,7 @@
     gateway.handoff     durable before an operator's answer is stored, and before the client gets it
     gateway.policy      durable before changed settings are applied
     gateway.admin       durable before an operator's action is done
+    gateway.stale-read  written after a prefilling server counted reads of its cache after the lease
     gateway.erased      written after keys were destroyed; the vault keeps the erasure until it is durable
 
 - Records hold no text of requests or answers. A person is named by a commitment; see `subjects`.
@@ -188,6 +189,15 @@ class AuditLog:
             },
             by=by,
         )
+
+    def stale_read(self, *, upstream: str, server: int, kind: str, count: int) -> DurableWrite:
+        """Record that a counter of late reads of a prefilling server rose; `kind` is a key of `stale_reads.KINDS`.
+
+        Raises:
+            Refused: the record is not durable.
+        """
+        fields = {"site": self.site, "upstream": upstream, "server": server, "kind": kind, "count": count}
+        return self._append("gateway.stale-read", secrets.token_hex(16), fields)
 
     def erased(self, erasure: Erasure) -> DurableWrite:
         """Record that keys of the vault were destroyed.

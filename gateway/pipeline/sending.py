@@ -12,12 +12,14 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 import orjson
 
 from ..access.assertion import HEADER, PrincipalSigner
-from ..adapters import Adapters, AnswerOptions, Inexpressible
+from ..adapters import Adapter, Adapters, AnswerOptions, Inexpressible
 from ..audit.audit_log import AuditLog
 from ..domain.errors import Code, Headers, Refused, Rejection, UpstreamFailed, UpstreamRejected
 from ..exchange.attempt import Attempt, AttemptResult
@@ -32,7 +34,8 @@ from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import TRACEPARENT, Timed, client_span
 from ..tokenization.tokenizer import NotTokenized, Tokenizer
 from ..tokens.restore import RestoreCounts
-from ..upstream import HEDGED, Upstream
+from ..upstream import HEDGED, Answer, PrefillDecode, Upstream
+from ..upstream.kv_transfer import WithoutParams
 from ..upstream.server_choice import WITH_BEGINNING, conversation_key, prefix_key
 from .admission import Admission
 from .answer_record import ANSWERED, HANDED_OVER, AnswerRecorder
@@ -44,6 +47,7 @@ from .fallback_gate import FallbackGate
 from .model_call import ModelCall
 from .preparation import AttemptPreparer
 from .progress import Progress
+from .transfer import Outgoing, answer_with_transfer
 
 _DO_NOT_RETRY = ((b"x-should-retry", b"false"),)  # the clients of OpenAI and Anthropic retry a 502 without it
 _REJECTIONS = {
@@ -73,6 +77,7 @@ class UpstreamSender:
         signer: signs the principal for pools that require it; None if no pool does.
         field_tables: see `AttemptPreparer`.
         max_event_bytes: limit of an event that an adapter reads.
+        pairs: pools with a prefilling pool, by the name of the one that answers.
     """
 
     def __init__(
@@ -90,8 +95,10 @@ class UpstreamSender:
         field_tables: FieldTables,
         adapters: Adapters,
         max_event_bytes: int,
+        pairs: Mapping[str, PrefillDecode] = MappingProxyType({}),
     ) -> None:
         self._upstreams = upstreams
+        self._pairs = pairs
         self._adapters = adapters
         self._max_event_bytes = max_event_bytes
         self._preparer = AttemptPreparer(tokenizer, delivery, admission, audit, salt_key, field_tables)
@@ -321,37 +328,58 @@ class UpstreamSender:
                     path, body, headers = adapter.outgoing(body, is_stream=request.is_stream, headers=headers)
                 except Inexpressible:  # `Planner.accept` has checked it, so the request was changed since
                     raise UpstreamFailed("inexpressible") from None
-            answer = await upstream.post(
-                path,
-                body,
-                is_stream=request.is_stream,
-                headers=headers,
-                key=self._affinity(attempt, upstream),
-                tokens=attempt.planned.demand.tokens,
-                deadline_s=request.deadline_s,
-                may_wait=may_wait,
-                may_hedge=surface.family in HEDGED,
-                may_resend=request.may_resend,
-                attempts=tries,
-            )
+            read = partial(self._read, recorder, charge, upstream, adapter)
+            key, result = self._affinity(attempt, upstream), None
+            if (pair := self._pairs.get(upstream.name)) is not None:
+                outgoing = Outgoing(
+                    *(path, body, request.is_stream, headers, key),
+                    *(attempt.planned.demand.tokens, request.deadline_s, tries),
+                )
+                result = await answer_with_transfer(
+                    pair, upstream, outgoing, read, conversation=attempt.conversation.key
+                )
+            if result is None:
+                answer = await upstream.post(
+                    path,
+                    body,
+                    is_stream=request.is_stream,
+                    headers=headers,
+                    key=key,
+                    tokens=attempt.planned.demand.tokens,
+                    deadline_s=request.deadline_s,
+                    may_wait=may_wait,
+                    may_hedge=surface.family in HEDGED,
+                    may_resend=request.may_resend,
+                    attempts=tries,
+                )
             if traced is not None:
                 traced.say({"attempts": len(tries.words())})
-        if adapter is not None:
-            answer.decoder = adapter.decoder(_answer_options(attempt), max_event_bytes=self._max_event_bytes)
-        if tries.hedges:
-            self._metrics.hedges.add(upstream.name, by=tries.hedges)
-        result: AnswerStream | AttemptResult
-        if request.is_stream:
-            result = await self._delivery.begin(recorder, charge, answer)
+        if result is None:
+            result = await read(answer)
+        if isinstance(result, AnswerStream):
             result.ended, result.model = call.ended, upstream.model
             call.began()
         else:
-            result = await self._delivery.read(attempt, charge, answer)
             call.ended("")
         self._metrics.first_byte_s.observe(call.taken_s, surface.name, request.route.model, upstream.route)
         if isinstance(result, AttemptResult) and request.route.escalate_on and may_escalate:
             result = await self._escalation.judge(result)
         return result
+
+    async def _read(
+        self, recorder: AnswerRecorder, charge: Charge, upstream: Upstream, adapter: Adapter | None, answer: Answer
+    ) -> AnswerStream | AttemptResult:
+        """Return the stream of an answer once its first event has come, or the complete answer."""
+        attempt = recorder.attempt
+        if adapter is not None:
+            answer.decoder = adapter.decoder(_answer_options(attempt), max_event_bytes=self._max_event_bytes)
+        elif upstream.name in self._pairs:
+            answer.decoder = WithoutParams(max_event_bytes=self._max_event_bytes)
+        if attempt.tries.hedges:
+            self._metrics.hedges.add(upstream.name, by=attempt.tries.hedges)
+        if attempt.request.is_stream:
+            return await self._delivery.begin(recorder, charge, answer)
+        return await self._delivery.read(attempt, charge, answer)
 
     async def _deliver(self, progress: Progress, result: AttemptResult) -> Reply:
         """Return the reply of a complete answer.

@@ -46,7 +46,7 @@ from ..telemetry.tracing import Tracing, span
 from ..tokenization.tokenizer import Tokenizer
 from ..tokens.keys import TokenKeys
 from ..tokens.restore import RestoreBounds
-from ..upstream import Upstream
+from ..upstream import PrefillDecode, Upstream
 from ..vault import Vault
 from .admission import Admission
 from .delivery import Delivery
@@ -124,6 +124,11 @@ class RequestHandler:
             field_tables=request_field_tables(settings),
             adapters=adapters_of(settings.upstreams),
             max_event_bytes=settings.limits.max_event_bytes,
+            pairs={
+                each.name: PrefillDecode(each, upstreams[prefill.upstream], prefill, metrics)
+                for each in upstreams.values()
+                if (prefill := each.settings.prefill) is not None
+            },
         )
 
     async def serve(

@@ -12,7 +12,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ..settings import FieldAction, GatewaySettings, RequestFieldsRow, SurfaceName, UpstreamKind
-from ..settings.traffic.request_fields import PASSED, REFUSED, REMOVED, SWITCHES, TEMPLATE_SWITCHES
+from ..settings.traffic.request_fields import (
+    PASSED,
+    REFUSED,
+    REMOVED,
+    SWITCHES,
+    TEMPLATE_SWITCHES,
+    TRANSFER_FIELDS,
+)
 
 NO_FIELDS: frozenset[str] = frozenset()
 
@@ -27,12 +34,16 @@ class FieldTable(NamedTuple):
     """Members of `chat_template_kwargs` that are sent; None if the field itself is not sent."""
     removed_fields: frozenset[str]
     unknown: FieldAction
+    refused_anywhere: frozenset[str] = NO_FIELDS
+    """Keys for which a request is refused in any object of its body."""
 
     def refused_field(self, body: Mapping[str, Any]) -> str | None:
         """Return a field for which the request is refused; "" if the table does not name it. None: accepted.
 
         A field whose value is null counts as absent.
         """
+        if self.refused_anywhere and (name := _key_within(body, self.refused_anywhere)) is not None:
+            return name
         if body.keys() <= self.passed:
             return None
         for name in body.keys() & self.refused:
@@ -66,6 +77,9 @@ FieldTables = Mapping[tuple[str, SurfaceName], FieldTable]
 
 def request_field_tables(settings: GatewaySettings) -> FieldTables:
     """Return the table of each upstream and each of its APIs."""
+    paired = {
+        name for each in settings.upstreams if each.prefill is not None for name in (each.name, each.prefill.upstream)
+    }
     return {
         (upstream.name, surface): _table(
             surface,
@@ -75,13 +89,20 @@ def request_field_tables(settings: GatewaySettings) -> FieldTables:
                 if upstream.name in (row.upstreams or [upstream.name]) and surface in (row.surfaces or [surface])
             ],
             unknown=FieldAction.STRIP if upstream.kind is UpstreamKind.POOL else FieldAction.PASS,
+            refused_anywhere=TRANSFER_FIELDS if upstream.name in paired else NO_FIELDS,
         )
         for upstream in settings.upstreams
         for surface in upstream.surfaces
     }
 
 
-def _table(surface: SurfaceName, rows: Iterable[RequestFieldsRow], *, unknown: FieldAction) -> FieldTable:
+def _table(
+    surface: SurfaceName,
+    rows: Iterable[RequestFieldsRow],
+    *,
+    unknown: FieldAction,
+    refused_anywhere: frozenset[str],
+) -> FieldTable:
     actions = dict.fromkeys(PASSED[surface], FieldAction.PASS)
     actions |= dict.fromkeys(REFUSED, FieldAction.REFUSE)
     actions |= dict.fromkeys(REMOVED, FieldAction.STRIP)
@@ -100,4 +121,19 @@ def _table(surface: SurfaceName, rows: Iterable[RequestFieldsRow], *, unknown: F
         frozenset(switches) if has_switches else None,
         by_action[FieldAction.STRIP],
         unknown,
+        refused_anywhere,
     )
+
+
+def _key_within(body: Mapping[str, Any], keys: frozenset[str]) -> str | None:
+    """Return one of `keys` that an object of the body has, at any depth; None without one."""
+    pending: list[Any] = [body]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            if not keys.isdisjoint(value):
+                return min(keys.intersection(value))
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+    return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from functools import partial
 
 from sovctl.compliance.ledger.group import GroupCommit
@@ -17,11 +18,13 @@ from ..telemetry import log
 from ..telemetry.metrics import Metrics, MetricsFolder
 from ..telemetry.metrics.sharing import WRITE_EVERY_S
 from ..upstream.drained_servers import DrainedServers
+from ..upstream.stale_reads import StaleReads
 from ..vault import Vault
 
 _CHECK_ERASURES_EVERY_S = 1.0  # one index lookup; an operator who erases waits for it
 _FOLLOW_EVERY_S = 0.5  # one `stat` and one read of a small file; a program that stops a server waits for it
 _KEEP_LEDGER_EVERY_S = 1.0  # lists one folder; an operator who searches the log waits for his record
+_RECORD_STALE_READS_EVERY_S = 5.0  # several increases of one server make one record
 _PURGE_EVERY_S = 60.0  # frees disk space; expired conversations are unreadable already
 
 
@@ -44,6 +47,21 @@ async def follow_drained_servers(servers: DrainedServers) -> None:
         except InputError as error:
             log.event("drained servers not read", level=40, error=error)
         await asyncio.sleep(_FOLLOW_EVERY_S)
+
+
+async def record_stale_reads(reads: StaleReads, upstream: str, audit: AuditLog, metrics: Metrics) -> None:
+    """Record increases of a prefilling pool's counters of late reads; those not recorded are kept."""
+    waiting: Counter[tuple[int, str]] = Counter()
+    while True:
+        for (server, kind), count in reads.increases().items():
+            metrics.stale_kv_reads.add(upstream, kind, by=count)
+            log.event("stale cache read", level=40, upstream=upstream, server=server, kind=kind, count=count)
+            waiting[server, kind] += count
+        for (server, kind), count in [*waiting.items()]:
+            with contextlib.suppress(Refused):  # logged there
+                await audit.stale_read(upstream=upstream, server=server, kind=kind, count=count)
+                del waiting[server, kind]
+        await asyncio.sleep(_RECORD_STALE_READS_EVERY_S)
 
 
 async def keep_ledger(group: GroupCommit, upkeep: Upkeep) -> None:

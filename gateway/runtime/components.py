@@ -53,6 +53,7 @@ from ..telemetry.tracing import Tracing
 from ..tokens.keys import load_token_keys
 from ..upstream import Upstream
 from ..upstream.drained_servers import DrainedServers
+from ..upstream.stale_reads import StaleReads
 from ..vault import Vault, load_keks, open_vault
 from .background import (
     follow_drained_servers,
@@ -60,6 +61,7 @@ from .background import (
     log_unhandled_error,
     purge_vault,
     record_erasures,
+    record_stale_reads,
     share_metrics,
 )
 from .findings_expiry import forget_findings
@@ -184,6 +186,11 @@ class Components:
             stack.callback(asyncio.create_task(follow_drained_servers(servers), name="drained servers").cancel)
         subjects = Subjects.of(vault, settings.ledger)
         audit = AuditLog(sink, settings.site, self._keys.audit, settings.policy.digest(), subjects, self._metrics)
+        for name in sorted({each.prefill.upstream for each in settings.upstreams if each.prefill is not None}):
+            reads = StaleReads()
+            upstreams[name].read_metrics = reads.take
+            record = record_stale_reads(reads, name, audit, self._metrics)
+            stack.callback(asyncio.create_task(record, name=f"stale reads of {name}").cancel)
         store = await open_store(settings)
         quota = await stack.enter_async_context(
             Quota(settings.quota, settings.access.teams, store, disk_timeout_s=settings.disk_timeout_s)

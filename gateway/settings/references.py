@@ -36,6 +36,7 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_prices(settings),
         *_llm_review(settings),
         *_routes_of_screens(settings),
+        *_prefill(settings),
         *_name_languages(settings),
     ]
     # The policy table refers to routes, so it is checked only if these are valid.
@@ -89,6 +90,26 @@ def _llm_review(settings: GatewaySettings) -> Iterator[Problem]:
     elif SurfaceName.CHAT not in pool.surfaces:
         message = f"expected a pool that serves {SurfaceName.CHAT.value}, got {review.upstream}, which does not"
         yield Problem(message, where="detect.llm_review.upstream")
+
+
+def _prefill(settings: GatewaySettings) -> Iterator[Problem]:
+    by_name = {upstream.name: upstream for upstream in settings.upstreams}
+    routed = {name: route.model for route in settings.routes for name in route.upstreams}
+    for index, upstream in enumerate(settings.upstreams):
+        if upstream.prefill is None:
+            continue
+        name, where = upstream.prefill.upstream, f"upstreams[{index}].prefill.upstream"
+        other = by_name.get(name)
+        if other is None or other is upstream or other.kind is not UpstreamKind.POOL:
+            pools = [
+                each.name for each in settings.upstreams if each.kind is UpstreamKind.POOL and each is not upstream
+            ]
+            yield _unknown_name(name, pools, where=where, expected="another pool")
+        elif other.prefill is not None:
+            yield Problem(f"expected a pool without `prefill`, got {name}, which has one", where=where)
+        elif name in routed:
+            message = f"expected a pool that no route names, got {name}, which route {routed[name]} names"
+            yield Problem(message, where=where)
 
 
 def _routes_of_screens(settings: GatewaySettings) -> Iterator[Problem]:

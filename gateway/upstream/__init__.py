@@ -2,7 +2,8 @@
 
 from .answer import Answer, Attempts
 from .hedging import HEDGED
+from .prefill_decode import PrefillDecode
 from .tls import proxy_of, tls_context
 from .upstream import Upstream
 
-__all__ = ["HEDGED", "Answer", "Attempts", "Upstream", "proxy_of", "tls_context"]
+__all__ = ["HEDGED", "Answer", "Attempts", "PrefillDecode", "Upstream", "proxy_of", "tls_context"]

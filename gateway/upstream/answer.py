@@ -77,15 +77,22 @@ class Answer:
 
     Args:
         attempts: receives the outcome of attempt `number` if the answer fails later.
+        blames_server: an invalid answer counts as a failure of the server.
     """
 
     __slots__ = (
-        *("_attempts", "_connection", "_is_blamed", "_is_finished", "_is_released", "_number", "_server"),
-        "decoder",
+        *("_attempts", "_blames_server", "_connection", "_is_blamed", "_is_finished", "_is_released", "_number"),
+        *("_server", "decoder"),
     )
 
     def __init__(
-        self, connection: Connection, server: Server, attempts: Attempts | None = None, number: int = 0
+        self,
+        connection: Connection,
+        server: Server,
+        attempts: Attempts | None = None,
+        number: int = 0,
+        *,
+        blames_server: bool = True,
     ) -> None:
         self._connection = connection
         self._server = server
@@ -93,6 +100,7 @@ class Answer:
         self._number = number
         self.decoder: Decoder | None = None
         """Translates the body; set by the caller before the body is read. None: the body is returned as received."""
+        self._blames_server = blames_server
         self._is_blamed = False
         self._is_finished = False
         self._is_released = False
@@ -218,7 +226,8 @@ class Answer:
         """Mark the answer as invalid; it counts as one failure of its server."""
         if not self._is_blamed:
             self._is_blamed = True
-            self._server.failed()
+            if self._blames_server:
+                self._server.failed()
             self.note(cause)
 
     def note(self, outcome: str) -> None:

@@ -79,8 +79,8 @@ def load_of(metrics: bytes, *, now_s: float, in_flight: int) -> Load | None:
         in_flight: this process's requests there when the metrics were requested.
     """
     for names in ENGINES:
-        waiting, running = _values(metrics, names.waiting), _values(metrics, names.running)
-        usage = _values(metrics, names.kv_usage) if names.kv_usage else [0.0]
+        waiting, running = values_of(metrics, names.waiting), values_of(metrics, names.running)
+        usage = values_of(metrics, names.kv_usage) if names.kv_usage else [0.0]
         if waiting and running and usage:
             break
     else:
@@ -108,7 +108,8 @@ def _lines(metrics: bytes, name: bytes) -> list[bytes]:
     return found
 
 
-def _values(metrics: bytes, name: bytes) -> list[float]:
+def values_of(metrics: bytes, name: bytes) -> list[float]:
+    """Return the values of one metric, one for each engine."""
     values = []
     for line in _lines(metrics, name):
         try:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
@@ -58,6 +58,7 @@ class _Request(NamedTuple):
     attempts: Attempts
     may_hedge: bool = False
     may_resend: bool = False
+    blames_server: bool = True
 
 
 @dataclass
@@ -74,6 +75,8 @@ class Upstream:
     _state: State = FINE
     _state_until_s: float = 0.0
     _authorization: Authorization | None = None
+    read_metrics: Callable[[int, bytes], None] | None = None
+    """Receives the number of a server and its metrics, each time they were read."""
 
     def __post_init__(self) -> None:
         settings = self.settings  # reading an attribute of a pydantic model takes ten times as long
@@ -208,6 +211,33 @@ class Upstream:
                 return await self._ask(first, request)
         raise UpstreamFailed(cause, refusal=self.refusal)
 
+    async def post_once(
+        self,
+        path: str,
+        body: bytes,
+        is_stream: bool,
+        headers: Mapping[str, str] | None,
+        key: int | None,
+        tokens: int,
+        deadline_s: float | None,
+        attempts: Attempts,
+    ) -> Answer:
+        """Send a request to the best server, without a retry; arguments as for `post`.
+
+        An error that the server answers does not count as its failure, because the body refers to another server.
+
+        Raises:
+            UpstreamFailed: that server gave no answer, or none may be asked.
+            UpstreamRejected: it rejected the request.
+        """
+        timeout_s = self._first_byte_timeout_s if is_stream else self._answer_timeout_s
+        request = _Request(path, body, headers, timeout_s, deadline_s, attempts, blames_server=False)
+        now_s = self._loop.time()
+        for number in self._order(key, tokens, now_s):
+            if not self.servers[number].is_drained and self.servers[number].breaker.admits(now_s):
+                return await self._ask(number, request)
+        raise UpstreamFailed("open")
+
     def _second(self, numbers: Iterator[int]) -> int | None:
         """Return the server for a hedged request; None if no server is available, or the retry budget is used up."""
         now_s, servers = self._loop.time(), self.servers
@@ -283,7 +313,7 @@ class Upstream:
             raise UpstreamFailed(cause) from None
         if connection.status == _UNAUTHORIZED and self._authorization is not None:
             self._authorization.rejected()
-        answer = Answer(connection, server, request.attempts, attempt)
+        answer = Answer(connection, server, request.attempts, attempt, blames_server=request.blames_server)
         if connection.status == 200:
             server.breaker.answered()
             server.busy_until_s, server.refusal = 0.0, ""
@@ -348,6 +378,8 @@ class Upstream:
             )
         except UpstreamFailed:
             return None
+        if self.read_metrics is not None and status == 200:
+            self.read_metrics(self.servers.index(server), metrics)
         return load_of(metrics, now_s=self._loop.time(), in_flight=in_flight) if status == 200 else None
 
     async def _look_at(self, server: Server) -> None:

@@ -62,14 +62,18 @@ class RequestFieldsRow(SettingsModel):
             raise ValueError(f"expected one action for each field, got several for {twice[0]}")
         if members := [name for name in (*self.strip, *self.refuse) if "." in name]:
             raise ValueError(f"expected {TEMPLATE_SWITCHES} members under `allow` only, got {members[0]}")
+        if unsafe := sorted(TRANSFER_FIELDS.intersection(self.allow)):
+            raise ValueError(f"allow: expected no {unsafe[0]}, which reads the KV cache of other requests, got it")
         if not named and self.unknown is None:
             raise ValueError("expected at least one of allow, strip, refuse and unknown, got none")
         return self
 
 
-REFUSED = frozenset(
+TRANSFER_FIELDS = frozenset({"kv_transfer_params", "ec_transfer_params"})
+"""Fields that name hosts and blocks from which a server reads the cache of another request. No row may allow them."""
+
+REFUSED = TRANSFER_FIELDS | frozenset(
     {
-        *("kv_transfer_params", "ec_transfer_params"),  # hosts from which a server reads the cache of another request
         *("vllm_xargs", "logits_processors"),  # arguments and code of plug-ins
         *("priority", "watermarking"),  # a site's own order of requests, and its mark in answers
         "chat_template",  # a Jinja program that replaces the model's template (CVE-2025-61620)

@@ -12,6 +12,7 @@ from pydantic import AnyHttpUrl, Field, StringConstraints, field_validator, mode
 from ..base.model import Name, SettingsModel
 from ..base.surface import SurfaceName
 from ..base.urls import encrypted_or_local, is_loopback
+from .prefill import PrefillSettings
 from .upstream_api import (
     KEY_HEADERS,
     PROVIDERS,
@@ -154,6 +155,8 @@ class UpstreamSettings(SettingsModel):
     max_retry_after_s: Annotated[float, Field(ge=0, le=60)] = 2.0
     """Maximum seconds that a request waits for an overloaded pool without a fallback. Afterwards the client retries;
     the openai client after 0.5 to 8 s (2.x, read 2026-11)."""
+    prefill: PrefillSettings | None = None
+    """Pool that prefills long prompts for this one. Default: none. Pools only."""
 
     @field_validator("base_urls")
     @classmethod
@@ -215,6 +218,22 @@ class UpstreamSettings(SettingsModel):
     def _check_send_principal(self) -> UpstreamSettings:
         if self.send_principal and self.kind is UpstreamKind.CLOUD:
             raise ValueError("send_principal: expected false for a cloud, got true")
+        return self
+
+    @model_validator(mode="after")
+    def _check_prefill(self) -> UpstreamSettings:
+        if self.prefill is None:
+            return self
+        if self.kind is UpstreamKind.CLOUD:
+            raise ValueError("prefill: expected none for a cloud, got one")
+        if not self.cache_salt:
+            raise ValueError("cache_salt: expected true with `prefill`, which gives each transfer a salt, got false")
+        # A decode begins in the first half of a lease; a connection takes a quarter at most, and leaves one to read.
+        if self.prefill.kv_lease_s < 4 * self.connect_timeout_s:
+            raise ValueError(
+                f"prefill.kv_lease_s: expected at least 4 x connect_timeout_s ({self.connect_timeout_s:g} s), got"
+                f" {self.prefill.kv_lease_s}"
+            )
         return self
 
     @model_validator(mode="after")

@@ -112,6 +112,19 @@ class Metrics:
         self.hedges = Counter(
             "hedges_total", "Requests that were also sent to a second server because the first was slow.", "upstream"
         )
+        self.kv_transfers = Counter(
+            "kv_transfers_total",
+            "Requests to a pool with prefill, by outcome: transferred, short, not-transferable, prefill-unavailable,"
+            " prefill-failed, expired, late, decode-failed. All but the first are served without a transfer.",
+            "upstream",
+            "outcome",
+        )
+        self.stale_kv_reads = Counter(
+            "stale_kv_reads_total",
+            "Increases of a prefilling server's counters of expired leases and of reads after them.",
+            "upstream",
+            "kind",
+        )
         self.fallbacks = Counter("fallbacks_total", "Requests that another upstream than the first one answered.")
         self.reloads = Counter(
             "reloads_total", "Reloads of the settings, by outcome: applied, unchanged, refused.", "outcome"
