@@ -2,9 +2,9 @@
 
 Rules, in this order:
 
-1. A stage (tensor or data parallelism) is on one node. The stages of a pipeline may be on several nodes, with the same
-   number on each. vLLM: "tensor parallel size = GPUs per node, pipeline parallel size = nodes",
-   docs/serving/parallelism_scaling.md.
+1. A stage (tensor or data parallelism) is on one node, or on exactly `nodes_per_stage` with the same number of GPUs on
+   each. The stages of a pipeline may be on several nodes, with the same number on each. vLLM: "tensor parallel size =
+   GPUs per node, pipeline parallel size = nodes", docs/serving/parallelism_scaling.md.
 2. Pinned pools (`gpus`) are placed first, then pools by GPUs per node in descending order, then the order of the file.
    A small pool therefore does not fragment a node that a large pool needs.
 3. A replica uses as few nodes as possible. Replicas of one pool are spread, so that a failed node does not stop the
@@ -17,7 +17,7 @@ Rules, in this order:
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 from sovctl.support.errors import Problem, SpecError
@@ -47,18 +47,26 @@ class Replica:
     Args:
         index: 0 to pool.replicas - 1.
         ranks: one per node, by node_rank.
-        port: API port of the head: pool.port for the first replica of the pool on that node, then consecutive ports.
+        port: API port of the endpoints: pool.port for the first replica of the pool on these nodes, then consecutive
+            ports.
+        every_node_serves: see `Pool.every_node_serves`.
     """
 
     pool: str
     index: int
     ranks: tuple[Rank, ...]
     port: int
+    every_node_serves: bool = False
 
     @property
     def head(self) -> str:
-        """Name of the node that serves the API."""
+        """Name of the node of rank 0."""
         return self.ranks[0].node
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """Names of the nodes that serve the API, by rank."""
+        return tuple(rank.node for rank in self.ranks) if self.every_node_serves else (self.head,)
 
 
 def assign_gpus(spec: SiteSpec, catalog: Catalog | None = None) -> list[Replica]:
@@ -148,6 +156,10 @@ class GpuAllocator:
     def _shapes(self, pool: Pool) -> list[tuple[int, int]]:
         """Return (nodes of a replica, GPUs on each), fewest nodes first; empty if one stage does not fit a node."""
         stage, pipeline = pool.gpus_per_stage, pool.pipeline_parallel_size
+        if pool.nodes_per_stage > 1:
+            gpus_each, rest = divmod(stage, pool.nodes_per_stage)
+            fits = rest == 0 and gpus_each <= len(self._usable(pool))
+            return [(pipeline * pool.nodes_per_stage, gpus_each)] if fits else []
         most = len(self._usable(pool)) // stage
         stages = [count for count in range(min(most, pipeline), 0, -1) if pipeline % count == 0]
         return [(pipeline // count, count * stage) for count in stages]
@@ -170,10 +182,17 @@ class GpuAllocator:
             )
         if self._shapes(pool):
             return None
-        usable = len(self._usable(pool))
+        if pool.gpus_per_stage % pool.nodes_per_stage:
+            return Problem(
+                f"expected a divisor of the {pool.gpus_per_stage} GPUs of a stage, got {pool.nodes_per_stage}",
+                where=f"{where}.nodes_per_stage",
+                hint="each node has the same number of GPUs of a stage",
+            )
+        usable, nodes = len(self._usable(pool)), pool.nodes_per_stage
         what = f"pinned on {usable}" if pool.gpus else f"{usable} on one node of {platform}"
+        what += f", {nodes} nodes per stage" if nodes > 1 else ""
         return Problem(
-            f"expected at most {usable} GPUs per stage ({what}), got {pool.gpus_per_stage}",
+            f"expected at most {usable * nodes} GPUs per stage ({what}), got {pool.gpus_per_stage}",
             where=f"{where}.{'data' if pool.data_parallel_size > 1 else 'tensor'}_parallel_size",
             hint="use pipeline_parallel_size for a model larger than a node",
         )
@@ -194,7 +213,7 @@ class GpuAllocator:
         free = {node: [gpu for gpu in usable if (node, gpu) not in self._holder] for node in nodes}
         # Heap of (replicas on the node, position in the order, node).
         turns = [(0, place, node) for place, node in enumerate(nodes) if len(free[node]) >= gpus_each]
-        heads: Counter[str] = Counter()
+        used_ports: Counter[str] = Counter()
         found = []
         for index in range(pool.replicas):
             if len(turns) < node_count:
@@ -206,9 +225,10 @@ class GpuAllocator:
                 free[node] = free[node][gpus_each:]
                 if len(free[node]) >= gpus_each:
                     heappush(turns, (count + 1, place, node))
-            head = ranks[0].node
-            found.append(Replica(pool.name, index, tuple(ranks), pool.port + heads[head]))
-            heads[head] += 1
+            replica = Replica(pool.name, index, tuple(ranks), pool.port, pool.every_node_serves)
+            offset = max(used_ports[node] for node in replica.endpoints)
+            found.append(replace(replica, port=pool.port + offset))
+            used_ports |= Counter(dict.fromkeys(replica.endpoints, offset + 1))
         return found
 
     def _no_room(self, pool: Pool, where: str, nodes: list[str]) -> Problem:

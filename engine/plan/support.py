@@ -20,6 +20,7 @@ from ..resources.context import Context
 from ..resources.host import hardware, imex, kernel, storage
 from ..resources.resource import difference
 from ..resources.resource_type import ResourceType
+from ..resources.serving.group import RDMA_ADAPTERS, needs_rdma
 from ..resources.software.package import mok_command, packages_on
 from ..spec import Node
 
@@ -128,6 +129,7 @@ def _required_secure_boot(context: Context, node: Node, facts: NodeFacts) -> Ite
 def _of_node(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal]:
     yield from _compared(context, node, facts)
     yield from _domain(context, node)
+    yield from _stage_network(context, node, facts)
     yield from _required_secure_boot(context, node, facts)
     row, packages = packages_on(context, node, facts)
     if row is None:
@@ -152,6 +154,17 @@ def _domain(context: Context, node: Node) -> Iterator[Refusal]:
             node.name,
             f"node group {group.name} has {len(group.nodes)} nodes, and an NVLink domain has at most {largest}",
             "write a node group for each NVLink domain, which is one rack",
+        )
+
+
+def _stage_network(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal]:
+    """Yield a refusal if a stage is on several nodes and this one has no RDMA adapter."""
+    pools = sorted({each.pool for each in context.serving_on(node) if needs_rdma(context, each)})
+    if pools and not facts.answer(RDMA_ADAPTERS, may_fail=True).split():
+        yield Refusal(
+            node.name,
+            f"pool {', '.join(pools)} has stages on several nodes, and this node has no RDMA adapter",
+            "install the adapters and their driver, or use pipeline_parallel_size instead of nodes_per_stage",
         )
 
 

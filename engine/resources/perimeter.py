@@ -99,8 +99,9 @@ def _gateway_inbound(context: Context) -> Iterator[str]:
 
 def _gateway_outbound(context: Context) -> Iterator[str]:
     for replica in context.replicas:
-        head = context.spec.node(replica.head)
-        yield f"ip daddr {head.address} tcp dport {replica.port} meta skuid {GATEWAY_UID} accept"
+        for name in replica.endpoints:
+            address = context.spec.node(name).address
+            yield f"ip daddr {address} tcp dport {replica.port} meta skuid {GATEWAY_UID} accept"
     for provider in context.gateway.identity_providers:
         if (url := provider.jwks_url) is not None:
             yield f"ip daddr {url.host} tcp dport {url.port} meta skuid {GATEWAY_UID} accept"
@@ -118,7 +119,7 @@ def _gateway_outbound(context: Context) -> Iterator[str]:
 
 def _pool_inbound(context: Context, node: Node) -> Iterator[str]:
     for replica in context.replicas_on(node):
-        if replica.head == node.name:
+        if node.name in replica.endpoints:
             for gateway in context.gateway_nodes:
                 yield f"ip saddr {gateway.address} tcp dport {replica.port} accept"
         for address, port, _ in _rank_connections(context, replica, node):

@@ -30,7 +30,17 @@ from .services.daemon import started_after
 from .serving.command_line import added_variables, given_flags, planned_flags
 from .serving.environment import environment
 from .serving.flags import SHUTDOWN_TIMEOUT_S, flags
-from .serving.group import AGENT_PROGRAMS, agent_unit, expected_agent, group_of, is_group, observed_agent
+from .serving.group import (
+    AGENT_PROGRAMS,
+    RDMA_ADAPTERS,
+    RDMA_COMMAND,
+    agent_unit,
+    expected_agent,
+    group_of,
+    is_group,
+    needs_rdma,
+    observed_agent,
+)
 from .serving.node_files import FOLDER, UNITS, joint_sha256
 from .serving.probe_request import probe_request
 from .serving.start_time import start_minutes
@@ -61,6 +71,16 @@ def unit_name(replica: Replica) -> str:
     return f"sovctl-pool-{instance(replica)}"
 
 
+def api_node(replica: Replica, node: Node) -> str:
+    """Return the name of the node whose API server a node's rank uses: its own, or that of rank 0."""
+    return node.name if node.name in replica.endpoints else replica.head
+
+
+def api_urls(context: Context, replica: Replica) -> list[str]:
+    """Return the base URL of each API server of a replica, by rank."""
+    return [f"https://{context.spec.node(name).address}:{replica.port}/v1" for name in replica.endpoints]
+
+
 def probe_timer(name: str) -> str:
     """Return the systemd timer of the probe of a replica, by the replica's `instance` name."""
     return f"sovctl-probe-{name}.timer"
@@ -77,8 +97,8 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             "unit": unit_name(replica),
             "flags": chosen,
             "environment": assigned,
-            "is_head": rank.node_rank == 0,
-            "url": f"https://{context.spec.node(replica.head).address}:{replica.port}/v1",
+            "serves_api": node.name in replica.endpoints,
+            "url": f"https://{context.spec.node(api_node(replica, node)).address}:{replica.port}/v1",
             "model": pool.model,
             "probe": probe_request(context, pool),
             "weights": weights(pool),
@@ -107,15 +127,24 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                 "running_flags": list(planned_flags(chosen)),
                 "running_environment": _assignments(assigned),
                 "running_engine": [folder(context, node, ENGINE, facts)],
-                **({"probe": "active", "probe_at_boot": "enabled"} if rank.node_rank == 0 else {}),
+                **({"probe": "active", "probe_at_boot": "enabled"} if variables["serves_api"] else {}),
             },
-            why=f"{pool.model}, {pool.gpus_per_stage} GPUs by "
-            + ("data and expert parallelism" if pool.data_parallel_size > 1 else "tensor parallelism")
-            + (f", {len(replica.ranks)} nodes by pipeline" if len(replica.ranks) > 1 else ""),
+            why=_why(pool, replica),
             variables=variables,
             risk=Risk.WORKLOAD,
             minutes=start_minutes(context, replica),
         )
+
+
+def _why(pool: Pool, replica: Replica) -> str:
+    kind = "tensor"
+    if pool.data_parallel_size > 1:
+        kind = "data and expert" if pool.enable_expert_parallel else "data"
+    words = f"{pool.model}, {pool.gpus_per_stage} GPUs by {kind} parallelism"
+    if pool.nodes_per_stage > 1:
+        words += f" over {pool.nodes_per_stage} nodes: each layer waits for their network"
+        words += "; experts over several nodes were not run with sovctl" if pool.enable_expert_parallel else ""
+    return words + (f", {len(replica.ranks)} nodes by pipeline" if len(replica.ranks) > pool.nodes_per_stage else "")
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:
@@ -272,7 +301,10 @@ def _query(context: Context, node: Node) -> Query:
             for each in replicas
             for unit in (unit_name(each), probe_timer(instance(each)), agent_unit(instance(each)))
         ),
-        commands={PROCESSES: probe_command([f"{unit_name(each)}.service" for each in replicas])} if replicas else {},
+        commands={
+            **({PROCESSES: probe_command([f"{unit_name(each)}.service" for each in replicas])} if replicas else {}),
+            **({RDMA_ADAPTERS: RDMA_COMMAND} if any(needs_rdma(context, each) for each in replicas) else {}),
+        },
     )
 
 

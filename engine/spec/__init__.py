@@ -220,12 +220,15 @@ class Pool(SpecModel):
     """Replicas that keep serving while nodes change: a count, or a percentage, rounded up. `0` permits downtime.
     Default: `rollout.min_serving`."""
     tensor_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
-    """GPUs that share each layer, on one node. Must divide the number of attention heads."""
+    """GPUs that share each layer, on one node or on `nodes_per_stage`. Must divide the number of attention heads."""
     pipeline_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
     """Pipeline stages of `tensor_parallel_size` GPUs each; may span nodes of the group."""
     data_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
-    """Data-parallel ranks on one node: each GPU has its own attention weights and KV cache, and the GPUs share the
-    experts. Requires `enable_expert_parallel`, and replaces tensor parallelism."""
+    """Data-parallel ranks, on one node or on `nodes_per_stage`: each GPU has its own attention weights and KV cache, and
+    the GPUs share the experts. Requires `enable_expert_parallel`, and replaces tensor parallelism."""
+    nodes_per_stage: Annotated[int, Field(ge=1, le=64)] = 1
+    """Nodes that share the GPUs of a stage (tensor or data parallelism) equally. More than 1 needs RDMA between the
+    nodes, because each layer waits for their network."""
     enable_expert_parallel: bool = False
     """Whether each GPU holds whole experts instead of a slice of every expert."""
     gpus: list[Annotated[int, Field(ge=0, le=15)]] = Field(default_factory=list)
@@ -302,8 +305,16 @@ class Pool(SpecModel):
 
     @property
     def gpus_per_stage(self) -> int:
-        """GPUs of one pipeline stage, on one node."""
+        """GPUs of one pipeline stage, on `nodes_per_stage` nodes."""
         return self.tensor_parallel_size * self.data_parallel_size
+
+    @property
+    def every_node_serves(self) -> bool:
+        """Whether each node of a replica has an API server and a share of its requests (hybrid load balancing of vLLM).
+
+        With one data-parallel rank per node vLLM has no such mode, and the first node serves for all.
+        """
+        return self.nodes_per_stage > 1 and self.data_parallel_size > self.nodes_per_stage
 
     @property
     def gpus_per_replica(self) -> int:
@@ -314,6 +325,7 @@ class Pool(SpecModel):
     def spread(self) -> str:
         """Parallel layout of one replica: `TP 4`, `TP 8 x PP 2`, `DP 8 + EP`."""
         words = f"DP {self.data_parallel_size}" if self.data_parallel_size > 1 else f"TP {self.tensor_parallel_size}"
+        words += f" on {self.nodes_per_stage} nodes" if self.nodes_per_stage > 1 else ""
         words += f" x PP {self.pipeline_parallel_size}" if self.pipeline_parallel_size > 1 else ""
         return words + (" + EP" if self.enable_expert_parallel else "")
 

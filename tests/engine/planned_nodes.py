@@ -352,7 +352,7 @@ def _pool(desired: Desired) -> Iterator[Handle]:
         "running_engine": {"folders": ["/opt/sovctl/vllm-0123456789ab"]},
     }.items():
         yield Handle("pool", desired.name, key, _process(desired, other))
-    if desired.variables["is_head"]:
+    if desired.variables["serves_api"]:
         timer = f"sovctl-probe-{desired.name}.timer"
         yield Handle("pool", desired.name, "probe", _unit(timer, active="inactive"))
         yield Handle("pool", desired.name, "probe_at_boot", _unit(timer, enabled="disabled"))

@@ -17,7 +17,7 @@ from sovctl.support.errors import ExitCode
 from ...plan.serving import Server
 from ...resources.context import Context
 from ...resources.gateway.service import CONFIG
-from ...resources.pool import instance
+from ...resources.pool import api_urls, instance
 from ...site.site import Site
 from ...spec.service_accounts import GATEWAY_USER
 from ..outcome import ApplyFailed
@@ -83,10 +83,7 @@ class GatewayDrainer:
     def __init__(self, site: Site, context: Context, *, run_id: str) -> None:
         self._site, self._reason = site, f"{REASON} {run_id}"
         self._timeout_s = site.spec.rollout.drain_timeout_s
-        self._urls = {
-            Server(each.pool, instance(each)): f"https://{context.spec.node(each.head).address}:{each.port}/v1"
-            for each in context.replicas
-        }
+        self._urls = {Server(each.pool, instance(each)): api_urls(context, each) for each in context.replicas}
 
     def drain(self, servers: Collection[Server], *, gateways: Collection[str]) -> Drained:
         """Drain replicas, all in one command on each gateway."""
@@ -99,8 +96,8 @@ class GatewayDrainer:
         for answer in answers.values():
             rows = {row["url"]: row.get("running") for row in _rows(answer)}
             for server in wanted:
-                if count := rows.get(self._urls[server]):
-                    running[server] = max(running.get(server, 0), int(count))
+                if count := sum(int(rows.get(url) or 0) for url in self._urls[server]):
+                    running[server] = max(running.get(server, 0), count)
         unable = tuple(node for node, answer in answers.items() if is_unable(answer))
         return Drained(frozenset(wanted), running, unable)
 
@@ -115,7 +112,8 @@ class GatewayDrainer:
         answers = self._run("list", [], [], gateways, timeout_s=_CONFIRM_S)
         rows = [(row["url"], str(row["drained"])) for of in answers.values() for row in _rows(of) if row.get("drained")]
         reasons = dict(sorted(rows, key=lambda row: not is_ours(row[1])))
-        return {server: reasons[url] for server, url in self._urls.items() if url in reasons}
+        found = {server: [reasons[url] for url in urls if url in reasons] for server, urls in self._urls.items()}
+        return {server: each[0] for server, each in found.items() if each}
 
     def _run(
         self,
@@ -128,7 +126,13 @@ class GatewayDrainer:
     ) -> dict[str, Answer]:
         """Return the answers by gateway node. A gateway that does not know the command or a server sends it nothing."""
         command = [_GATEWAY, "-m", "sovctl.gateway", "servers", subcommand, "--config", CONFIG, "--json", *options]
-        argv = ["runuser", f"--user={GATEWAY_USER}", "--", *command, *(self._urls[server] for server in servers)]
+        argv = [
+            "runuser",
+            f"--user={GATEWAY_USER}",
+            "--",
+            *command,
+            *(url for server in servers for url in self._urls[server]),
+        ]
         answers = run_on(self._site.spec, self._site.folder, gateways, argv, timeout_s=timeout_s)
         for node, answer in answers.items():
             is_skipped = subcommand == "list" and answer.code == ExitCode.BAD_INPUT

@@ -17,7 +17,7 @@ from ...spec.service_accounts import GATEWAY_USER
 from ..context import Context, render
 from ..credential import SECRETS, TLS, proxy_ca_file, proxy_password_file, recognizer_file
 from ..orphan import orphan
-from ..pool import START_TIMEOUT_S
+from ..pool import START_TIMEOUT_S, api_urls
 from ..resource import CREATED_BY_APPLY, Desired, Risk, State
 from ..resource_type import Query, ResourceType
 from ..services.daemon import started_after
@@ -134,7 +134,7 @@ def _pools(context: Context) -> Iterator[dict[str, Any]]:
         yield {
             "name": name,
             "kind": "pool",
-            "base_urls": [f"https://{context.spec.node(each.head).address}:{each.port}/v1" for each in replicas],
+            "base_urls": [url for each in replicas for url in api_urls(context, each)],
             "model": pool.model if name == pool.name else name,  # vLLM serves an adapter under the name of the adapter
             "surfaces": _SURFACES[context.models[context.model(pool.model).catalog].role],
             "ca_file": f"{TLS}/ca.pem",

@@ -19,8 +19,10 @@ def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "120",  # longer than the gateway keeps idle connections
     }
     if context.spec.software.engine == "vllm-cpu":
-        # One core per rank, because automatic binding fails an assertion on a machine with one NUMA node.
-        chosen["VLLM_CPU_OMP_THREADS_BIND"] = "|".join(str(index) for index in range(len(rank.gpus)))
+        # One core per rank, because automatic binding fails an assertion on a machine with one NUMA node. Ranks on
+        # several nodes of a lab would all have the same core.
+        cores = "|".join(str(index) for index in range(len(rank.gpus)))
+        chosen["VLLM_CPU_OMP_THREADS_BIND"] = "nobind" if len(replica.ranks) > 1 else cores
         chosen["OMP_NUM_THREADS"] = "1"
         # Nodes have no compiler. A pipeline sets the backend instead (`CPU_PIPELINE` in flags.py).
         if context.pool(replica.pool).pipeline_parallel_size == 1:

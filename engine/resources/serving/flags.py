@@ -134,6 +134,8 @@ def _rank_flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Fla
     """Return the flags with which the ranks of a replica on several nodes connect to its head."""
     if len(replica.ranks) == 1:
         return {}
+    if context.pool(replica.pool).data_parallel_size > 1:
+        return _data_parallel_flags(context, replica, rank)
     chosen: dict[str, FlagValue] = {
         "nnodes": len(replica.ranks),
         "node-rank": rank.node_rank,
@@ -141,6 +143,28 @@ def _rank_flags(context: Context, replica: Replica, rank: Rank) -> dict[str, Fla
         "master-port": ports_of(context, replica).engine,
     }
     return chosen | ({"headless": True} if rank.node_rank > 0 else {})
+
+
+def _data_parallel_flags(context: Context, replica: Replica, rank: Rank) -> dict[str, FlagValue]:
+    """Return the flags of data parallelism over several nodes.
+
+    If every node serves, each has an API server for its own ranks. Else the head balances over all ranks: vLLM turns
+    hybrid balancing with one rank per node into external balancing, which it refuses for dense models, and a start rank
+    on a node with an API server into hybrid balancing (vLLM 0.32.0, engine/arg_utils.py).
+    """
+    local, is_head = len(rank.gpus), rank.node_rank == 0
+    chosen: dict[str, FlagValue] = {
+        "data-parallel-size-local": local,
+        "data-parallel-address": str(context.spec.node(replica.head).address),
+        "data-parallel-rpc-port": ports_of(context, replica).engine,
+    }
+    if replica.every_node_serves or not is_head:
+        chosen["data-parallel-start-rank"] = rank.node_rank * local
+    if replica.every_node_serves:
+        chosen["data-parallel-hybrid-lb"] = True
+    elif not is_head:
+        chosen["headless"] = True
+    return chosen
 
 
 def _media_hosts(context: Context, pool_name: str) -> list[str]:

@@ -28,6 +28,9 @@ from .start_time import start_minutes
 AGENT_PROGRAMS = ("/usr/local/lib/sovctl/group", "/usr/local/lib/sovctl/group_state.py")
 AGENT_TEMPLATES = ("group.json.j2", "group.service.j2")
 
+RDMA_ADAPTERS = "rdma_adapters"
+"""Name of the command `RDMA_COMMAND`, which a plan needs if a stage is on several nodes."""
+RDMA_COMMAND = ["find", "/sys/class/infiniband", "-mindepth", "1", "-maxdepth", "1", "-printf", "%f\\n"]
 START_RESERVE_S = 120
 """Added to the estimated start of a server. A head that waits for a rank looks like a slow start."""
 
@@ -35,6 +38,11 @@ START_RESERVE_S = 120
 def is_group(replica: Replica) -> bool:
     """Return whether a replica has ranks on several nodes, which only start together."""
     return len(replica.ranks) > 1
+
+
+def needs_rdma(context: Context, replica: Replica) -> bool:
+    """Return whether a stage of a replica is on several nodes, whose network each layer then waits for."""
+    return context.pool(replica.pool).nodes_per_stage > 1 and context.spec.software.engine != "vllm-cpu"
 
 
 def group_of(context: Context, replica: Replica, rank: Rank, weights: list[str]) -> dict[str, Any]:

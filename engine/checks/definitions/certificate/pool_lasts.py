@@ -20,8 +20,8 @@ class PoolLasts(ServedCertificateCheck):
     remedy = "run `sovctl plan` and `sovctl apply`, which restart servers with an outdated certificate"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Expect this of every replica whose first rank is on the node."""
+        """Expect this of every replica with an API server on the node."""
         for replica in site.context.serving_on(node):
-            if replica.head == node.name:
+            if node.name in replica.endpoints:
                 subject, address = instance(replica), str(node.address)
                 yield Expected(subject=subject, today=site.today, address=address, port=replica.port)

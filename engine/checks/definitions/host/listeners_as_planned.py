@@ -49,7 +49,7 @@ class ListenersAsPlanned(Check[Expected]):
         context, spec = site.context, site.context.spec
         ports: dict[int, tuple[str, ...]] = {spec.access.port: _SSH_UNITS}
         replicas = context.replicas_on(node)
-        ports |= {each.port: (f"{unit_name(each)}.service",) for each in replicas if each.head == node.name}
+        ports |= {each.port: (f"{unit_name(each)}.service",) for each in replicas if node.name in each.endpoints}
         for each in filter(is_group, replicas):
             ports[ports_of(context, each).agent] = (f"{agent_unit(instance(each))}.service",)
         if context.is_gateway(node):

@@ -25,8 +25,8 @@ class Expected(Expectation):
         unit: systemd unit with `.service`.
         config: path of the flags file.
         flags: contents of the flags file, by the engine's names of flags.
-        address, port: where the replica's first rank accepts connections.
-        is_head: whether this rank is the first, which has the API.
+        address, port: where the replica accepts connections: this rank, or the first one.
+        serves_api: whether this rank has an API server.
         environment: variables that the unit sets, by name.
         engine: folder of the environment from which the process runs.
         engine_version: release of the engine.
@@ -38,7 +38,7 @@ class Expected(Expectation):
     flags: Mapping[str, Any]
     address: str
     port: int
-    is_head: bool = True
+    serves_api: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
     engine: str = ""
     engine_version: str = ""
@@ -56,9 +56,9 @@ def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
             unit=f"{pool_resource.unit_name(replica)}.service",
             config=f"{FOLDER}/{name}.yaml",
             flags=flags(context, replica, rank),
-            address=str(context.spec.node(replica.ranks[0].node).address),
+            address=str(context.spec.node(pool_resource.api_node(replica, node)).address),
             port=replica.port,
-            is_head=rank.node_rank == 0,
+            serves_api=node.name in replica.endpoints,
             environment=environment(context, replica, rank),
             engine=folder(context, node, ENGINE, None),
             engine_version=context.spec.software.engine_version,
@@ -67,6 +67,5 @@ def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
 
 
 def heads_on(site: CheckContext, node: Node) -> Iterator[Expected]:
-    """Yield every replica whose first rank, the only one that accepts client connections, is on the node."""
-    heads = {pool_resource.instance(each) for each in site.context.replicas if each.ranks[0].node == node.name}
-    yield from (each for each in replicas_on(site, node) if each.subject in heads)
+    """Yield every serving replica whose rank on the node accepts client connections."""
+    yield from (each for each in replicas_on(site, node) if each.serves_api)

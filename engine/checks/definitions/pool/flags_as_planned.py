@@ -54,7 +54,7 @@ class FlagsAsPlanned(Check[Expected]):
             "process": shlex.join(probe_command([expected.unit])),
             "config": f"sed -e 's/^\\( *api[-_]key *:\\).*/\\1 (secret)/' {config}",
         }
-        if expected.is_head:
+        if expected.serves_api:
             identity = (f"{TLS}/ca.pem", f"{TLS}/node.pem", f"{TLS}/node.key")
             commands["api"] = python_command("server_api", expected.address, str(expected.port), *identity)
         return Probe(commands, timeout_s=120)
@@ -67,7 +67,7 @@ class FlagsAsPlanned(Check[Expected]):
         findings = [
             *_process_findings(sections.text("process"), expected),
             *_file_findings(_parse_flags(sections.text("config")), expected.flags),
-            *(_api_findings(sections, expected) if expected.is_head else ()),
+            *(_api_findings(sections, expected) if expected.serves_api else ()),
         ]
         return worst(findings, otherwise=f"expected {len(expected.flags)} planned flags, got all of them")
 
@@ -90,7 +90,7 @@ def _process_findings(text: str, expected: Expected) -> Iterator[Judgement]:
     for name, value in expected.environment.items():
         if process.environment.get(name) != value:
             yield failed(f"{name}={value}", excerpt(process.environment.get(name, "not set")))
-    is_group = "nnodes" in expected.flags
+    is_group = not {"nnodes", "data-parallel-address"}.isdisjoint(expected.flags)
     for added in added_variables(process.environment, expected.environment, is_group=is_group):
         yield failed("only planned variables", excerpt(added))
     if process.folders != (expected.engine,):
