@@ -224,8 +224,8 @@ class Pool(SpecModel):
     pipeline_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
     """Pipeline stages of `tensor_parallel_size` GPUs each; may span nodes of the group."""
     data_parallel_size: Sized[Annotated[int, Field(ge=1, le=64)]] = 1
-    """Data-parallel ranks, on one node or on `nodes_per_stage`: each GPU has its own attention weights and KV cache, and
-    the GPUs share the experts. Requires `enable_expert_parallel`, and replaces tensor parallelism."""
+    """Data-parallel ranks, on one node or on `nodes_per_stage`: each GPU has its own attention weights and KV cache,
+    and the GPUs share the experts. Requires `enable_expert_parallel`, and replaces tensor parallelism."""
     nodes_per_stage: Annotated[int, Field(ge=1, le=64)] = 1
     """Nodes that share the GPUs of a stage (tensor or data parallelism) equally. More than 1 needs RDMA between the
     nodes, because each layer waits for their network."""

@@ -1,12 +1,10 @@
-"""A replica on two nodes: whatever ends on one of them, both ranks start again together, and no client hangs.
-
-Pipeline parallelism only: the placement keeps a stage of tensor parallelism on one node.
-"""
+"""A replica on two nodes: whatever ends on one of them, both ranks start again together, and no client hangs."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -58,17 +56,30 @@ exit 1
 each. It runs on the node, because a login for each request would use processor time that the server needs to start."""
 
 
-def over_two_nodes(values: dict[str, Any]) -> None:
-    """Make the pool of a site.yaml a pipeline over n1 and n2."""
-    pool = values["pools"][0]
-    pool |= {"nodes": ["n1", "n2"], "gpus": [0], "tensor_parallel_size": 1, "pipeline_parallel_size": 2}
-    del pool["enforce_eager"]
+def over_two_nodes(values: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """Place the pool of a site.yaml on n1 and n2, and return it."""
+    pool: dict[str, Any] = values["pools"][0]
+    pool |= {"nodes": ["n1", "n2"], "gpus": [0], "tensor_parallel_size": 1, **fields}
+    return pool
+
+
+def pipeline(values: dict[str, Any]) -> None:
+    """Make the pool a pipeline over n1 and n2."""
+    del over_two_nodes(values, pipeline_parallel_size=2)["enforce_eager"]
+
+
+STAGES: dict[str, dict[str, Any]] = {
+    "tensor parallelism": {"tensor_parallel_size": 2, "nodes_per_stage": 2},
+    "data parallelism, one rank per node": {"data_parallel_size": 2, "nodes_per_stage": 2},
+    "data parallelism, every node serves": {"data_parallel_size": 4, "nodes_per_stage": 2, "gpus": [0, 1]},
+}
+"""Fields of a pool whose stage is on two nodes."""
 
 
 @pytest.fixture(scope="module")
 def grouped(site: LabSite) -> Iterator[LabSite]:
     """Return the site with its pool on two nodes; afterwards the pool is on n1 again."""
-    with site.edited(over_two_nodes):
+    with site.edited(pipeline):
         site.changes()
         site.apply()
         assert not site.changes()
@@ -140,3 +151,45 @@ def test_the_check_fails_for_a_rank_alone_and_passes_for_the_group(grouped: LabS
 def _verdicts(site: LabSite) -> set[str]:
     done = site.run_json("verify", str(site.file), "--check", "pool.group-running", accept=(0, 1, 2, 3, 4, 5, 6))
     return {each["verdict"] for each in done["results"]}
+
+
+ENGINES = """
+import json, ssl, sys, urllib.request
+tls = ssl.create_default_context(cafile="/etc/sovctl/tls/ca.pem")
+tls.load_cert_chain("/etc/sovctl/tls/node.pem", "/etc/sovctl/tls/node.key")
+text = urllib.request.urlopen(sys.argv[1] + "/metrics", context=tls, timeout=20).read().decode()
+rows = [line for line in text.splitlines() if line.startswith("vllm:request_success_total{")]
+found = {}
+for row in rows:
+    engine = row.partition('engine="')[2].partition('"')[0]
+    found[engine] = found.get(engine, 0) + float(row.rpartition(" ")[2])
+print(json.dumps(found))
+"""
+
+
+def answered_by_engine(site: LabSite, node: str) -> dict[str, float]:
+    """Return the number of answers of each engine, as the API server on a node counts them."""
+    url = f"https://{site.on(node, 'hostname -I').split()[0]}:8000"
+    return dict(json.loads(site.on(node, f"sudo python3 -c {shlex.quote(ENGINES)} {url}")))
+
+
+@pytest.mark.parametrize("name", list(STAGES))
+def test_a_stage_on_two_nodes_answers_and_restarts_together(
+    site: LabSite, name: str, record_property: Callable[[str, object], None]
+) -> None:
+    with site.edited(lambda values: over_two_nodes(values, **STAGES[name])):
+        site.changes()
+        site.apply()
+        assert not site.changes()
+        site.wait_for_pool()
+        for number in range(4):
+            assert site.chat("assistant", f"word {number}", stream=False)["text"] == f"word {number}"
+        if "data_parallel_size" in STAGES[name]:
+            nodes = ("n1", "n2") if STAGES[name]["data_parallel_size"] > 2 else ("n1",)
+            counts = {node: answered_by_engine(site, node) for node in nodes}
+            record_property("answers_by_engine", counts)
+            assert all(sum(each.values()) > 0 for each in counts.values())
+        record_property("ranks", site.run_json("node", "status", "--site", str(site.file))["ranks"])
+        took = recover(site, "n2", "sudo pkill -KILL -f '^VLLM::'", record_property)
+        assert took < RECOVERY_LIMIT_S
+    site.mend()

@@ -128,6 +128,34 @@ def test_stages_spread_where_other_pools_have_left_room() -> None:
     assert _where(replicas, "chat") == [[("n1", (4, 5, 6, 7)), ("n2", (4, 5, 6, 7))]]
 
 
+@pytest.mark.parametrize(
+    ("values", "gpus", "endpoints"),
+    [
+        ({"tensor_parallel_size": 2, "nodes_per_stage": 2}, [1, 1], ("n1",)),
+        ({"tensor_parallel_size": 16, "nodes_per_stage": 2}, [8, 8], ("n1",)),
+        ({"tensor_parallel_size": 8, "nodes_per_stage": 2, "pipeline_parallel_size": 2}, [4] * 4, ("n1",)),
+        ({"data_parallel_size": 2, "nodes_per_stage": 2}, [1, 1], ("n1",)),
+        ({"data_parallel_size": 16, "nodes_per_stage": 2}, [8, 8], ("n1", "n2")),
+    ],
+)
+def test_a_stage_is_on_several_nodes_only_on_request(
+    values: dict[str, int], gpus: list[int], endpoints: tuple[str, ...]
+) -> None:
+    (replica,) = assign_gpus(_site(_pool("chat", **values), nodes=4), CATALOG)
+    assert [len(rank.gpus) for rank in replica.ranks] == gpus
+    assert replica.endpoints == endpoints
+    (alone,) = assign_gpus(_site(_pool("chat", tensor_parallel_size=2), nodes=4), CATALOG)
+    assert len(alone.ranks) == 1
+
+
+def test_replicas_whose_nodes_all_serve_have_the_same_port_on_each() -> None:
+    hybrid = {"data_parallel_size": 4, "nodes_per_stage": 2, "replicas": 3}
+    replicas = assign_gpus(_site(_pool("chat", **hybrid), nodes=3), CATALOG)
+    taken = Counter((node, each.port) for each in replicas for node in each.endpoints)
+    assert set(taken.values()) == {1}
+    assert max(port for _, port in taken) <= 8002
+
+
 def test_named_nodes_are_taken_in_the_order_given() -> None:
     replicas = assign_gpus(_site(_pool("chat", nodes=["n3", "n1"], replicas=2), nodes=3), CATALOG)
     assert [each.head for each in replicas] == ["n3", "n1"]

@@ -42,7 +42,7 @@ def is_group(replica: Replica) -> bool:
 
 def needs_rdma(context: Context, replica: Replica) -> bool:
     """Return whether a stage of a replica is on several nodes, whose network each layer then waits for."""
-    return context.pool(replica.pool).nodes_per_stage > 1 and context.spec.software.engine != "vllm-cpu"
+    return context.pool(replica.pool).nodes_per_stage > 1 and context.engine.uses_nccl
 
 
 def group_of(context: Context, replica: Replica, rank: Rank, weights: list[str]) -> dict[str, Any]:

@@ -86,6 +86,7 @@ def _requested(site: SiteUnderValidation) -> Iterator[tuple[str, EngineCapabilit
     groups = {each.pool for each in try_assign_gpus(site.spec, site.catalog)[0] if len(each.ranks) > 1}
     for index, pool in enumerate(site.spec.pools):
         if pool.name in groups:
-            yield f"pools[{index}].pipeline_parallel_size", EngineCapability.MULTI_NODE
+            field = "nodes_per_stage" if pool.nodes_per_stage > 1 else "pipeline_parallel_size"
+            yield f"pools[{index}].{field}", EngineCapability.MULTI_NODE
     for index, _ in enumerate(site.spec.monitoring.pools if site.spec.monitoring else ()):
         yield f"monitoring.pools[{index}]", EngineCapability.LATENCY_METRICS
