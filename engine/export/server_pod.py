@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from sovctl.support.errors import InputError
 from sovctl.support.package_files import package_text
 
 from ..resources.context import ROLES
@@ -63,8 +64,18 @@ def tls_volume(secret: str) -> Object:
 
 
 def server_flags(source: Source, pool: Pool, role: str) -> dict[str, FlagValue]:
-    """Return the flags of a rank, by name: those of its unit on a node, with the addresses of a pod."""
+    """Return the flags of a rank, by name: those of its unit on a node, with the addresses of a pod.
+
+    Raises:
+        InputError: data-parallel ranks on several nodes, which need a start rank for each pod.
+    """
     replica = source.replica(pool)
+    if pool.data_parallel_size > 1 and pool.nodes_per_stage > 1:
+        raise InputError(
+            f"expected data-parallel ranks on one node for an export, got {pool.nodes_per_stage} nodes",
+            where=f"site.yaml: pools: {pool.name}: nodes_per_stage",
+            hint="serve this pool on the nodes with `sovctl apply`, and remove it from the exported site",
+        )
     rank = replica.ranks[0 if role == SERVER else 1]
     of_pod: dict[str, FlagValue] = {
         "host": "0.0.0.0",  # noqa: S104 - NetworkPolicies limit access

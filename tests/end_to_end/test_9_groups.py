@@ -70,10 +70,19 @@ def pipeline(values: dict[str, Any]) -> None:
 
 STAGES: dict[str, dict[str, Any]] = {
     "tensor parallelism": {"tensor_parallel_size": 2, "nodes_per_stage": 2},
-    "data parallelism, one rank per node": {"data_parallel_size": 2, "nodes_per_stage": 2},
-    "data parallelism, every node serves": {"data_parallel_size": 4, "nodes_per_stage": 2, "gpus": [0, 1]},
+    "data parallelism, one rank per node": {
+        "data_parallel_size": 2,
+        "nodes_per_stage": 2,
+        "api_server": {"api_server_count": 1},
+    },
+    "data parallelism, every node serves": {
+        "data_parallel_size": 4,
+        "nodes_per_stage": 2,
+        "gpus": [0, 1],
+        "api_server": {"api_server_count": 1},
+    },
 }
-"""Fields of a pool whose stage is on two nodes."""
+"""Fields of a pool whose stage is on two nodes. One API server process saves memory."""
 
 
 @pytest.fixture(scope="module")

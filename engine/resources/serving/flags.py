@@ -58,9 +58,8 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, FlagValue
         "host": str(context.spec.node(rank.node).address),
         "port": replica.port,
     }
-    return (
-        chosen
-        | context.once(_flags_of_pool, pool.name)
+    chosen |= (
+        context.once(_flags_of_pool, pool.name)
         | _rank_flags(context, replica, rank)
         | {
             "ssl-certfile": f"{TLS}/node.pem",
@@ -73,6 +72,9 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, FlagValue
             "shutdown-timeout": SHUTDOWN_TIMEOUT_S,
         }
     )
+    if "headless" in chosen:
+        chosen.pop("api-server-count", None)  # vLLM refuses both together
+    return chosen
 
 
 def _flags_of_pool(context: Context, name: str) -> dict[str, FlagValue]:

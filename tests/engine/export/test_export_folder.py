@@ -115,6 +115,18 @@ def test_another_tensor_parallel_size_changes_only_its_lines(tmp_path: Path) -> 
     ]
 
 
+def test_refuses_data_parallel_ranks_on_several_nodes(tmp_path: Path) -> None:
+    text = site_text("superpod-b200").split("\nworkload:")[0]
+    changed = text.replace(
+        "tensor_parallel_size: 8\n    pipeline_parallel_size: 2",
+        "data_parallel_size: 16\n    nodes_per_stage: 2\n    enable_expert_parallel: true",
+        1,
+    ).replace("    model: llama-405b\n", "    model: deepseek-r1\n", 1)
+    assert changed != text
+    with pytest.raises(InputError, match="expected data-parallel ranks on one node for an export, got 2 nodes"):
+        export(tmp_path, changed, Target.KUBERNETES, "lws")
+
+
 def test_a_text_of_site_yaml_is_not_expanded_by_kubernetes(tmp_path: Path) -> None:
     text = site_text("bank-hybrid").replace(
         "    kv_cache_dtype: fp8\n",

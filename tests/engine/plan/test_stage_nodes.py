@@ -9,6 +9,7 @@ from planned_nodes import planned
 from strategies import context
 
 from sovctl.engine.placement import assign_gpus
+from sovctl.engine.plan.build import desired_on
 from sovctl.engine.plan.support import refusals
 from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.perimeter import rules_for
@@ -16,6 +17,7 @@ from sovctl.engine.resources.pool import api_urls
 from sovctl.engine.resources.serving.environment import environment
 from sovctl.engine.resources.serving.flags import flags
 from sovctl.engine.resources.serving.group import RDMA_ADAPTERS
+from sovctl.engine.spec.serving.api_server import ApiServer
 from sovctl.support.errors import SovctlError
 
 
@@ -58,6 +60,27 @@ def test_data_parallel_ranks_on_two_nodes_serve_on_each() -> None:
     for node in ("n1", "n2"):
         rules = rules_for(site, site.spec.node(node)).inbound
         assert "ip saddr 10.77.0.21 tcp dport 8000 accept" in rules
+
+
+def test_experts_over_several_nodes_are_rendered_and_marked_as_not_run() -> None:
+    site = over_two_nodes(data_parallel_size=4, nodes_per_stage=2, enable_expert_parallel=True)
+    (replica,) = site.replicas
+    chosen = flags(site, replica, replica.ranks[1])
+    assert chosen["enable-expert-parallel"] is True
+    assert chosen["data-parallel-start-rank"] == 2
+    (pool,) = [each for each in desired_on(site, site.spec.node("n2"), None) if each.kind == "pool"]
+    assert pool.why.endswith("experts over several nodes were not run with sovctl")
+    assert pool.variables["serves_api"] is True
+    assert pool.variables["url"] == "https://10.77.0.12:8000/v1"
+    assert pool.state["probe"] == "active"
+
+
+def test_a_rank_without_an_api_server_gets_no_setting_of_one() -> None:
+    several = {"api_server": ApiServer(api_server_count=2)}
+    site = over_two_nodes(data_parallel_size=2, nodes_per_stage=2, **several)
+    (replica,) = site.replicas
+    counts = [flags(site, replica, rank).get("api-server-count") for rank in replica.ranks]
+    assert counts == [2, None], "vLLM refuses --api-server-count with --headless"
 
 
 def test_one_data_parallel_rank_per_node_is_balanced_by_the_head() -> None:
