@@ -117,6 +117,8 @@ RULES: tuple[Rule, ...] = (
     Rule("tensor_parallel_size divides attention heads, fits key-value heads and FP8 blocks; "
          "pipeline_parallel_size is at most the layers; experts are shared equally, without TP or PP in addition "
          "to data_parallel_size", ("pools", "models"), pools.check_shapes, is_of_items=True),
+    Rule("data_parallel_size is for models with experts, except in a lab", ("pools", "models", "software"),
+         pools.check_dense_ranks, is_of_items=True),
     Rule("min_serving is at most the number of replicas or gateways", ("pools", "gateway"), pools.check_min_serving,
          is_of_numbers=True),
     Rule("quantization is a method of vLLM whose weights are known", ("pools",), pools.check_quantization,

