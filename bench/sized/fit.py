@@ -17,7 +17,7 @@ import yaml
 from bench.sized.constants import CONSTANTS, START, fit, reader
 from bench.sized.errors import predict, table
 from bench.sized.left_out import bands_by_evidence
-from bench.sized.rows import Row, alike, read_rows
+from bench.sized.rows import Row, alike, own_rows, read_rows
 
 _FILE = Path(__file__).resolve().parents[2] / "engine/catalog/calibration.yaml"
 
@@ -29,6 +29,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write engine/catalog/calibration.yaml")
     options = parser.parse_args()
     rows, unknown = read_rows(options.data)
+    rows += own_rows(is_seen=True)
     print(f"{len(rows)} rows, {sum(unknown.values())} excluded")
     fitted = fit(rows, START)
     print(table(predict(rows, reader(fitted))))
@@ -40,7 +41,8 @@ def _write(data: Path, rows: Sequence[Row], fitted: Sequence[float]) -> None:
     constant = reader(fitted)
     content = {
         "made_by": "bench/sized/fit.py",
-        "source": f"published measurements, {data.name}: MLPerf v5.1 and v6.0, TensorRT-LLM, NIM, vLLM, SGLang",
+        "source": f"published measurements, {data.name}: MLPerf v5.1 and v6.0, TensorRT-LLM, NIM, vLLM, SGLang; "
+        "and two own rows of an H100 (bench/sized/h100.csv)",
         "date": datetime.now(UTC).date(),
         "rows": len(rows),
         "constants": {

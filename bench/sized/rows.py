@@ -22,6 +22,7 @@ from sovctl.engine.catalog.models import load_models
 from sovctl.engine.sizing.memory.gpu_memory import usable_bytes
 from sovctl.engine.sizing.memory.kv_cache import AttentionSpan, KvCache, LayerGroup
 from sovctl.engine.sizing.memory.weights import Precision
+from sovctl.engine.sizing.performance.admission import held_tokens
 from sovctl.engine.sizing.performance.engines import TENSORRT, VLLM, Engine
 from sovctl.engine.sizing.performance.replica_model import ReplicaModel, Shape, generation_of
 from sovctl.engine.sizing.performance.step_time import Steps
@@ -66,14 +67,15 @@ _NIM = Engine("NIM 1.0", "engine_nim", "layer_2024_us", "server_2024_us")
 MLPERF = Engine("MLPerf", "engine_mlperf", per_sequence="server_us")
 # AMD's submissions schedule 11 steps together (`num_scheduler_steps`; closed/AMD, llama2-70b, configuration of v5.1,
 # read 2026-11-22): a request waits for half of them and the next step.
-_MLPERF_AMD = replace(MLPERF, name="MLPerf, AMD", steps_before=11 / 2 + 1)
+_MLPERF_AMD = replace(MLPERF, name="MLPerf, AMD", steps_before=11 / 2 + 1, reserves_answer=False)
 # NVIDIA's harness collects prompts for 10 steps with data parallel attention (`adp_balancing_batching_wait_iters`, read
 # 2026-11-22), which it uses for latent attention. Offline rows are computed with data parallelism. These rows use the
 # step times of the TP in the file, because with data parallelism the model computes 1.5 times the measured throughput.
 _MLPERF_LATENT = replace(MLPERF, name="MLPerf, latent", steps_before=10 + 1.5)
 # Clients that request answers of one length form convoys. InferenceX uses random lengths and publishes their mean.
-_VLLM_SAME_LENGTH = replace(VLLM, queue="queue_closed")
 _LENGTH_STEP = 128
+_OWN = Path(__file__).parent / "h100.csv"  # vLLM 0.26.0 on one H100; alternate rows have the flag `unseen`
+_SGLANG = replace(VLLM, name="SGLang", launch_experts="launch_experts_sglang_us")
 _MLPERF_OFFLINE = Engine("MLPerf", "engine_mlperf")
 _ANSWER_TOKENS = 200.0  # default; a guess that no row of the public file needs
 _BISECTIONS = 12  # of an interval of at most a few thousand requests: exact to one request
@@ -152,12 +154,23 @@ class Row:
         return self.replicas if self.regime is not Regime.STATIC else 1
 
 
-def read_rows(path: Path) -> tuple[list[Row], Counter[str]]:
-    """Return the rows of a file, and the number of excluded rows by unknown model or GPU."""
+def own_rows(*, is_seen: bool) -> list[Row]:
+    """Return the rows of `h100.csv` that the fit includes, or the rows with the flag `unseen`."""
+    return read_rows(_OWN, lambda line: ("unseen" not in line["flags"]) is is_seen)[0]
+
+
+def read_rows(
+    path: Path, is_wanted: Callable[[Mapping[str, str]], bool] = lambda _: True
+) -> tuple[list[Row], Counter[str]]:
+    """Return the rows of a file, and the number of excluded rows by unknown model or GPU.
+
+    Args:
+        is_wanted: rows for which it returns False are ignored.
+    """
     rows: list[Row] = []
     unknown: Counter[str] = Counter()
     with path.open(newline="") as file:
-        for line in csv.DictReader(file):
+        for line in filter(is_wanted, csv.DictReader(file)):
             if any(word in line["flags"] for word in _EXCLUDED):
                 unknown[f"excluded: {line['flags']}"] += 1
                 continue
@@ -199,7 +212,8 @@ def _row(line: Mapping[str, str], shape: Shape, gpu: Gpu) -> Row:
     elif not line["tp"]:
         replica = _smallest_that_fits(replica, gpus, is_data_parallel=is_data_parallel)
     budget = (usable_bytes(gpu) * _UTILIZATION - _OVERHEAD_BYTES) * replica.gpus - _resident_bytes(replica)
-    context = input_tokens + output_tokens
+    engine = _engine(line, shape)
+    context = held_tokens(input_tokens, output_tokens, reserves_answer=engine.reserves_answer)
     # `context_bytes` covers one rank of every stage; the ranks of a stage divide the cache.
     session = replica.context_bytes(context) * replica.kv_ranks
     measured = {
@@ -219,7 +233,7 @@ def _row(line: Mapping[str, str], shape: Shape, gpu: Gpu) -> Row:
         line["gpu"],
         replica,
         max(1, gpus // replica.gpus),
-        _engine(line, shape),
+        engine,
         line["engine"],
         input_tokens,
         output_tokens,
@@ -241,13 +255,14 @@ def _engine(line: Mapping[str, str], shape: Shape) -> Engine:
     if line["engine"].startswith("nim"):
         return _NIM
     if line["engine"] in ("vllm", "sglang"):
-        return _VLLM_SAME_LENGTH if _has_same_lengths(line) else VLLM
+        engine = VLLM if line["engine"] == "vllm" else _SGLANG
+        return replace(engine, queue="queue_closed") if _has_same_lengths(line) else engine
     return _TENSORRT_2024 if kind == "static_batch" else TENSORRT
 
 
 def _has_same_lengths(line: Mapping[str, str]) -> bool:
     """Whether all prompts and answers have one length: multiples of 128 are not the mean of random lengths."""
-    return all(float(line[name] or 1) % _LENGTH_STEP == 0 for name in ("isl", "osl"))
+    return "same_lengths" in line["flags"] or all(float(line[name] or 1) % _LENGTH_STEP == 0 for name in ("isl", "osl"))
 
 
 def _resident_bytes(replica: ReplicaModel) -> float:

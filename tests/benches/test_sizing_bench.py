@@ -13,7 +13,7 @@ from bench import sizing
 from bench.sized import peer
 from bench.sized.errors import bands, predict
 from bench.sized.parallelism import read_choices
-from bench.sized.rows import read_rows
+from bench.sized.rows import own_rows, read_rows
 from sovctl.engine.sizing.performance.calibration import Evidence, load_calibration
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared/catalog"
@@ -162,3 +162,13 @@ def test_seen_and_unseen_rows_have_bars_of_their_own(
     found = sizing.missed({"itl": {"n": 9, "median": median, "p90": p90, "in_band": in_band}}, is_seen=is_seen)
     assert len(found) == len(names)
     assert all(name in each for name, each in zip(names, found, strict=True))
+
+
+def test_runs_on_an_h100_are_met_including_those_that_the_fit_never_sees() -> None:
+    seen, unseen = (own_rows(is_seen=is_seen) for is_seen in (True, False))
+    assert [row.clients for row in seen] == [1, 64]
+    assert [row.clients for row in unseen] == [16, 128]
+    bars = {"throughput": 0.12, "itl": 0.17, "ttft": 0.25}
+    for row in (*seen, *unseen):
+        for name, value in row.computed(CONSTANT).items():
+            assert value == pytest.approx(row.measured[name], rel=bars[name]), (row.id, name)

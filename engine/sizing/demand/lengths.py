@@ -34,6 +34,14 @@ class Lengths:
         return erfc((log(tokens / self.mean) + sigma * sigma / 2) / sigma / sqrt(2)) / 2
 
     @property
+    def held_mean(self) -> float:
+        """Mean tokens that a running request has generated, at a random time: half of the mean for equal lengths.
+
+        Long answers run longer, so that they count more: E[n^2] / (2 E[n]).
+        """
+        return self.mean * exp(self._sigma**2) / 2
+
+    @property
     def _sigma(self) -> float:
         """Standard deviation of the logarithm of the length."""
         ratio = min(max(self.p95 / self.mean, 1.0), MAX_P95_RATIO)

@@ -49,6 +49,13 @@ class PoolDemand:
         return self._mean([each.output_tokens.mean for each in self.classes])
 
     @property
+    def held_tokens(self) -> float:
+        """Mean tokens of prompt and answer of a running request, at a random time."""
+        weights = [each.rate_per_s(10.0) * each.output_tokens.mean for each in self.classes]
+        held = [each.input_tokens.mean + each.output_tokens.held_mean for each in self.classes]
+        return sum(tokens * weight for tokens, weight in zip(held, weights, strict=True)) / sum(weights)
+
+    @property
     def prefix_hit_share(self) -> float:
         """Fraction of all input tokens that the prefix cache contains, 0 to 1."""
         tokens = self._mean([each.input_tokens.mean * each.prefix_hit_share for each in self.classes])

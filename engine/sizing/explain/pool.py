@@ -300,10 +300,11 @@ def _encoder(server: Server) -> Step:
 def _sessions(server: Server, demand: PoolDemand | None) -> Step:
     rows = []
     if demand is not None:
-        context = demand.input_tokens + (demand.output_tokens if server.is_generative else 0)
+        held = demand.held_tokens if server.is_generative else demand.input_tokens
         rows.append(
-            f"average call of {context:,.0f} tokens: {both_units(server.sequence_bytes(context))} per GPU, "
-            f"{server.max_concurrency(context):,.1f} concurrent"
+            f"average running call, {held:,.0f} tokens: {both_units(server.sequence_bytes(held))} per GPU, "
+            f"{server.max_concurrency(held):,.1f} concurrent; vLLM reserves nothing for answers, "
+            "and holds the prompt and the tokens generated so far"
         )
     full = server.max_model_len
     rows.append(

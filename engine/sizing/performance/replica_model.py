@@ -88,6 +88,11 @@ class Shape:
         return self.latent_width > 0
 
     @property
+    def has_states(self) -> bool:
+        """Whether layers have a state of fixed size, as in Mamba and linear attention."""
+        return any(group.span is AttentionSpan.STATE for group in self.kv.groups)
+
+    @property
     def decode_width(self) -> int:
         """Multiplications of a new token's query heads with one cached token of a layer, scores and values."""
         return self.latent_width or 2 * self.attention_width

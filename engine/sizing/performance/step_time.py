@@ -160,8 +160,19 @@ class Steps:
     def software_s(self) -> float:
         """Software time of a step, independent of its tokens."""
         per_layer = "layer_experts_us" if self.replica.shape.expert_parameters else self.engine.layer
-        layers = self.replica.shape.exchanges / 2  # one attention or state plus one MLP
-        return (layers * self.constant(per_layer) + self.constant("step_us")) * 1e-6
+        return (self._layers * self.constant(per_layer) + self.constant("step_us")) * 1e-6
+
+    @property
+    def launches_s(self) -> float:
+        """Time before a prefill in which its first kernels are launched."""
+        shape, engine = self.replica.shape, self.engine
+        name = engine.launch_experts if shape.expert_parameters else engine.launch
+        name = engine.launch_states if shape.has_states else name
+        return self._layers * self.constant(name) * 1e-6 if name else 0.0
+
+    @property
+    def _layers(self) -> float:
+        return self.replica.shape.exchanges / 2  # one attention or state plus one MLP
 
 
 def _soft_max(a: float, b: float, corner: float) -> float:

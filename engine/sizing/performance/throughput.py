@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from .admission import held_tokens, recomputed_tokens
 from .step_time import Steps
 
 # Tokens of one prefill step: default of vLLM's `--max-num-batched-tokens` on large GPUs.
@@ -50,7 +51,8 @@ class Serving:
     """One replica under load.
 
     Args:
-        kv_max_concurrency: sequences of prompt and answer that fit into the KV cache.
+        kv_max_concurrency: running sequences that fit into the KV cache, each with the tokens that it holds on average
+            (`admission.held_tokens`).
         max_batch: maximum concurrent sequences (vLLM: `--max-num-seqs`).
         prefix_hit_share: fraction of a prompt in the prefix cache, which is not computed again.
         tokens_per_step: tokens per sequence and step; above 1 with speculative decoding.
@@ -71,7 +73,7 @@ class Serving:
     def offline(self, input_tokens: float, output_tokens: float) -> Estimate:
         """Return the estimate for the largest batch, refilled continuously; prompts are prefilled together."""
         batch = max(1.0, min(self.kv_max_concurrency, self.max_batch))
-        each_s = self.together_s(input_tokens, batch)
+        each_s = self.together_s(input_tokens, batch) * self._prefills(self.max_batch, input_tokens, output_tokens)
         cycle_s = output_tokens * self.decode_s(batch, input_tokens + output_tokens / 2) + batch * each_s
         return Estimate(batch * output_tokens / cycle_s, cycle_s / output_tokens, None, batch)
 
@@ -80,13 +82,15 @@ class Serving:
         batch = max(1.0, min(clients, self.kv_max_concurrency, self.max_batch))
         step_s = self.decode_s(batch, input_tokens + output_tokens / 2)
         prefill_s, each_s = self.prefill_s(input_tokens), self.together_s(input_tokens, batch)
-        cycle_s = self.cycle_s(batch, output_tokens, step_s, prefill_s, each_s)
+        prefills = self._prefills(clients, input_tokens, output_tokens)
+        cycle_s = self.cycle_s(batch, output_tokens, step_s, prefill_s, each_s * prefills)
         first_s = (
             self.before_s + prefill_s + step_s * (1 - 1 / batch) + self._before_own(batch - 1, input_tokens) * each_s
         )
         waiting_s = max(0.0, clients - batch) / batch * cycle_s
-        itl_s = _rest_s(cycle_s, first_s, step_s, output_tokens)
-        return Estimate(batch * output_tokens / cycle_s, itl_s, first_s + waiting_s, batch)
+        before_first_s = waiting_s * self._waits_before_first(input_tokens, output_tokens)
+        itl_s = _rest_s(cycle_s + waiting_s - before_first_s, first_s, step_s, output_tokens)
+        return Estimate(batch * output_tokens / cycle_s, itl_s, first_s + before_first_s, batch)
 
     def open(self, in_flight: float, input_tokens: float, output_tokens: float) -> Estimate:
         """Return the estimate for Poisson arrivals with `in_flight` requests on average.
@@ -96,7 +100,9 @@ class Serving:
         """
         batch = max(1.0, min(in_flight, self.kv_max_concurrency))
         step_s = self.decode_s(batch, input_tokens + output_tokens / 2)
-        prefill_s, each_s = self.prefill_s(input_tokens), self.together_s(input_tokens, batch / output_tokens)
+        prefill_s = self.prefill_s(input_tokens)
+        each_s = self.together_s(input_tokens, batch / output_tokens)
+        each_s *= self._prefills(in_flight, input_tokens, output_tokens)
         cycle_s = self.cycle_s(batch, output_tokens, step_s, prefill_s, each_s)
         busy = min(_MAX_UTILIZATION, (batch - 1) * each_s / cycle_s)
         steps_s = self.steps.engine.steps_before * cycle_s / output_tokens * (1 - 1 / batch)
@@ -104,6 +110,19 @@ class Serving:
         return Estimate(
             batch * output_tokens / cycle_s, _rest_s(cycle_s, first_s, step_s, output_tokens), first_s, batch
         )
+
+    def _prefills(self, load: float, input_tokens: float, output_tokens: float) -> float:
+        """Return the prefills of a request with `load` requests in the system; above 1 if requests are preempted."""
+        if self.steps.engine.reserves_answer:
+            return 1.0
+        pressure = min(load, self.max_batch) / max(1.0, self.kv_max_concurrency)
+        return 1.0 + recomputed_tokens(output_tokens, pressure) / input_tokens
+
+    def _waits_before_first(self, input_tokens: float, output_tokens: float) -> float:
+        """Return the fraction of the waiting time before the first token; preempted requests wait later."""
+        if self.steps.engine.reserves_answer or self.max_batch <= self.kv_max_concurrency:
+            return 1.0
+        return input_tokens / held_tokens(input_tokens, output_tokens)
 
     def _before_own(self, others: float, input_tokens: float) -> float:
         """Return the prefills of other requests that a request of a closed loop waits for.
@@ -133,9 +152,7 @@ class Serving:
     @property
     def before_s(self) -> float:
         """Time before a prefill starts."""
-        engine, constant = self.steps.engine, self.steps.constant
-        launches_s = constant(engine.launch) * self.steps.software_s if engine.launch else 0.0
-        return constant(engine.first) * 1e-3 + launches_s
+        return self.steps.constant(self.steps.engine.first) * 1e-3 + self.steps.launches_s
 
     def together_s(self, input_tokens: float, prompts: float) -> float:
         """Return the prefill time per prompt, if `prompts` prompts are prefilled together up to the engine's limit.

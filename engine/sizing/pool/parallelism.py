@@ -20,6 +20,7 @@ from ...catalog.gpus import Gpu
 from ...catalog.models import ModelEntry
 from ..memory.gpu_memory import DEFAULT_UTILIZATION, RankMemory, rank_memory
 from ..memory.weights import Precision, Weights
+from ..performance.admission import held_tokens
 from ..performance.calibration import load_calibration
 from ..performance.engines import VLLM, Engine
 from ..performance.replica_model import ReplicaModel
@@ -165,7 +166,7 @@ def parallel_layouts(
             pipeline_parallel_size=layout.pipeline_parallel_size,
             data_parallel_size=layout.data_parallel_size,
         )
-        sequences = _max_concurrency(replica, memory.kv_bytes, objective)
+        sequences = _max_concurrency(replica, memory.kv_bytes, objective, engine)
         if sequences < 1:
             asked = objective.input_tokens + objective.output_tokens
             found.append(replace(layout, refused=f"no room for one session of {asked:.0f} tokens"))
@@ -228,9 +229,9 @@ def _refusal(model: ModelEntry, precision: Precision, layout: ParallelLayout, li
     return ""
 
 
-def _max_concurrency(replica: ReplicaModel, kv_bytes: float, objective: Objective) -> float:
-    """Sessions of the objective's length that fit into the KV cache of a replica."""
-    context = objective.input_tokens + objective.output_tokens
+def _max_concurrency(replica: ReplicaModel, kv_bytes: float, objective: Objective, engine: Engine) -> float:
+    """Return the running sessions of the objective's length that fit into the KV cache of a replica."""
+    context = held_tokens(objective.input_tokens, objective.output_tokens, reserves_answer=engine.reserves_answer)
     rank_bytes = replica.context_bytes(context) / replica.pipeline_parallel_size
     return max(0.0, kv_bytes) / rank_bytes * replica.data_parallel_size
 

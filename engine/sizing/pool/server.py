@@ -19,6 +19,7 @@ from ..memory.gpu_memory import Edge, RankMemory, rank_memory
 from ..memory.kv_cache import KvCache
 from ..memory.quantization import named_precision
 from ..memory.weights import Precision, Weights, released_precision
+from ..performance.admission import held_tokens
 from ..performance.calibration import Evidence, load_calibration, with_own_bands
 from ..performance.capacity import Binding, Performance
 from ..performance.replica_model import ReplicaModel
@@ -178,11 +179,18 @@ class Server:
         return self.model.role not in ("embedding", "reranker")
 
     def serving(
-        self, input_tokens: float, output_tokens: float, *, factor: float = 1.0, prefix_hit_share: float = 0.0
+        self,
+        input_tokens: float,
+        output_tokens: float,
+        *,
+        held: float | None = None,
+        factor: float = 1.0,
+        prefix_hit_share: float = 0.0,
     ) -> Serving:
         """Return the server under load.
 
         Args:
+            held: mean tokens of a running request in the KV cache; None for answers of one length.
             factor: step time of this server / step time from published measurements.
 
         Raises:
@@ -197,7 +205,9 @@ class Server:
             pipeline_parallel_size=self.pipeline_parallel_size,
             data_parallel_size=self.data_parallel_size,
         )
-        sequences = self.max_concurrency(input_tokens + (output_tokens if self.is_generative else 0))
+        if held is None:
+            held = held_tokens(input_tokens, output_tokens)
+        sequences = self.max_concurrency(held if self.is_generative else input_tokens)
         steps = Steps(replica, load_calibration().constant, factor=factor)
         most = min(sequences, float(self.max_num_seqs * self.data_parallel_size))  # vLLM applies max_num_seqs per rank
         return Serving(steps, sequences, most, prefix_hit_share=prefix_hit_share, tokens_per_step=self.tokens_per_step)
@@ -212,6 +222,7 @@ class Server:
         serving = self.serving(
             demand.input_tokens,
             demand.output_tokens,
+            held=demand.held_tokens,
             factor=own.factor if own else 1.0,
             prefix_hit_share=demand.prefix_hit_share,
         )

@@ -70,7 +70,7 @@ def test_waiting_begins_where_the_cache_ends() -> None:
     waiting, served = serving.closed(100, 1000, 500).ttft_s, serving.closed(50, 1000, 500).ttft_s
     assert waiting is not None
     assert served is not None
-    assert waiting > served + 0.9 * 500 * serving.closed(50, 1000, 500).itl_s
+    assert waiting > served + 0.75 * 500 * serving.closed(50, 1000, 500).itl_s  # the rest follows preemptions
 
 
 @given(st.floats(1, 256), st.floats(16, 20_000), st.floats(2, 4_000))
@@ -98,7 +98,7 @@ def test_a_request_alone_waits_for_nobody() -> None:
 def test_clients_whose_answers_are_of_one_length_wait_in_convoys_that_stop_growing() -> None:
     one = steps()
     alike, varied = (
-        Serving(Steps(one.replica, CONSTANT, replace(VLLM, queue=queue)), kv_max_concurrency=4096, max_batch=4096)
+        Serving(Steps(one.replica, CONSTANT, replace(VLLM, queue=queue)), kv_max_concurrency=9999, max_batch=4096)
         for queue in ("queue_closed", "")
     )
 
@@ -167,8 +167,8 @@ def test_all_reduces_follow_what_a_layer_is_made_of(model: str, exchanges: int) 
 
 def test_every_constant_that_an_engine_names_is_there() -> None:
     for engine in (VLLM, TENSORRT):
-        names = [getattr(engine, each.name) for each in fields(engine) if each.name not in ("name", "steps_before")]
-        assert {name for name in names if name} <= set(load_calibration().constants)
+        values = [getattr(engine, each.name) for each in fields(engine) if each.name != "name"]
+        assert {value for value in values if isinstance(value, str) and value} <= set(load_calibration().constants)
 
 
 def test_a_step_is_the_sum_of_its_parts() -> None:
