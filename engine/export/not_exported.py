@@ -47,7 +47,7 @@ _NODES: Mapping[str, str] = {
     "unmanaged": "nodes are compared with their baseline by `sovctl plan`",
     "unmanaged_allowed": "exceptions of this comparison",
     "rollout": "waves, failure budget and draining; only `min_serving` is exported to Kubernetes",
-    "monitoring": "rules for Prometheus: `sovctl monitoring rules`",
+    "monitoring": "rules for Prometheus: `sovctl monitoring rules`; the server is that of the cluster",
     "lifecycle": "drain, quarantine and certificates of nodes: `sovctl node`",
     "verify": "active tests run on nodes: `sovctl verify`",
     "workload": "only the bounds of autoscaling are exported",

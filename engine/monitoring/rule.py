@@ -53,6 +53,7 @@ class Alert:
         expr: PromQL; its series have the labels `node` or `pool` if the alert has a place.
         summary: one sentence with the place.
         minutes: for which the expression must hold.
+        seconds: the same, in addition.
         labels: set on the alert, in addition to the severity.
     """
 
@@ -61,6 +62,7 @@ class Alert:
     severity: Severity
     summary: str
     minutes: int = 0
+    seconds: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
@@ -68,10 +70,14 @@ class Alert:
         return {
             "alert": self.name,
             "expr": self.expr,
-            **({"for": f"{self.minutes}m"} if self.minutes else {}),
+            **({"for": _duration(self.minutes * 60 + self.seconds)} if self.minutes or self.seconds else {}),
             "labels": {"severity": self.severity.value, **self.labels},
             "annotations": {"summary": self.summary, "runbook": f"{RUNBOOK}#{self.name.lower()}"},
         }
+
+
+def _duration(seconds: int) -> str:
+    return f"{seconds // 60}m" if seconds % 60 == 0 else f"{seconds}s"
 
 
 @dataclass(frozen=True)

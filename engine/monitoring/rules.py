@@ -13,7 +13,7 @@ from .pools import pool_group
 from .rule import Group, rule_file
 from .site_rules import site_groups
 
-_HEAD = "# Written by sovctl from site.yaml (monitoring). Do not edit: the next run overwrites it.\n"
+HEAD = "# Written by sovctl from site.yaml (monitoring). Do not edit: the next run overwrites it.\n"
 
 
 def rule_groups(spec: SiteSpec) -> tuple[Group, ...]:
@@ -30,4 +30,4 @@ def rule_groups(spec: SiteSpec) -> tuple[Group, ...]:
 
 def rules_yaml(spec: SiteSpec) -> str:
     """Return the text of the rule file."""
-    return _HEAD + yaml.safe_dump(rule_file(rule_groups(spec)), sort_keys=False, width=1000, allow_unicode=True)
+    return HEAD + yaml.safe_dump(rule_file(rule_groups(spec)), sort_keys=False, width=1000, allow_unicode=True)

@@ -14,18 +14,20 @@ _EXPIRY = "sovctl:approval_expiry:timestamp_seconds"
 
 def site_groups(spec: SiteSpec) -> Iterator[Group]:
     """Yield the groups of targets, of approvals, and of the alerting itself."""
-    yield Group("sovctl-targets", (_DOWN, *_absent(spec)))
+    yield Group("sovctl-targets", (_down(spec), *_absent(spec)))
     yield Group("sovctl-approvals", tuple(_approvals(spec)))
     yield Group("sovctl-alerting", _ALERTING)
 
 
-_DOWN = Alert(
-    "SovctlTargetDown",
-    'up{job=~"sovctl-.*"} == 0',
-    Severity.CRITICAL,
-    "{{ $labels.job }} on {{ $labels.node }}{{ with $labels.pool }}, pool {{ . }},{{ end }} does not answer.",
-    minutes=2,
-)
+def _down(spec: SiteSpec) -> Alert:
+    assert spec.monitoring is not None
+    return Alert(
+        "SovctlTargetDown",
+        'up{job=~"sovctl-.*"} == 0',
+        Severity.CRITICAL,
+        "{{ $labels.job }} on {{ $labels.node }}{{ with $labels.pool }}, pool {{ . }},{{ end }} does not answer.",
+        seconds=spec.monitoring.target_down_s,
+    )
 
 
 def _absent(spec: SiteSpec) -> Iterator[Alert]:

@@ -27,7 +27,7 @@ from ..resources.resource import Change
 from ..resources.resource_type import Query
 from ..resources.services.unit import full_name
 from ..spec import Node
-from ..spec.service_accounts import ENGINE_USER, GATEWAY_USER
+from ..spec.service_accounts import SERVICE_USERS
 from . import baseline
 
 PROGRAM = package_folder("engine/facts/probes") / "survey_probe.py"
@@ -109,10 +109,10 @@ def commands(context: Context, node: Node, queries: Iterable[Query]) -> dict[str
         "known": known,
         "node": node.name,
         "zones": [] if zone == "UTC" else [zone],
-        "accounts": [ENGINE_USER, GATEWAY_USER],
+        "accounts": list(SERVICE_USERS),
     }
     accounts = {
-        "accounts": [ENGINE_USER, GATEWAY_USER, *(each.name for each in spec.host.administrators)],
+        "accounts": [*SERVICE_USERS, *(each.name for each in spec.host.administrators)],
         "login": spec.access.user,
         "keys": [context.access_key] if context.access_key else [],
     }

@@ -20,6 +20,7 @@ from ..mirror.snapshots import MirrorSnapshot
 from ..placement import Replica
 from ..spec import Model, Node, NodeGroup, Pool, SiteSpec
 from ..spec.gateway.section import Gateway
+from ..spec.monitoring import MonitoringServer
 from .resource import CREATED_BY_APPLY
 from .software.tree import UNRECORDED, TreeRecord
 
@@ -177,6 +178,15 @@ class Context:
     def is_mirror(self, node: Node) -> bool:
         """Return whether site.yaml has a mirror on the node."""
         return self.spec.mirror is not None and node.name in self.spec.mirror.nodes
+
+    @property
+    def monitoring_server(self) -> MonitoringServer | None:
+        """Settings of Prometheus and Alertmanager; None if the site only renders rules."""
+        return self.spec.monitoring.server if self.spec.monitoring else None
+
+    def is_monitoring_server(self, node: Node) -> bool:
+        """Return whether Prometheus and Alertmanager are on the node."""
+        return self.monitoring_server is not None and self.monitoring_server.node == node.name
 
     def serves_gateway(self, node: Node) -> bool:
         """Return whether the gateway runs on the node: it does not on a node that must not serve."""

@@ -10,7 +10,15 @@ from sovctl.support.canonical_json import sha256_hex
 from ..facts.node import NodeFacts
 from ..spec import Node
 from ..spec.gateway.vault import Kek
-from ..spec.service_accounts import ENGINE_UID, ENGINE_USER, GATEWAY_UID, GATEWAY_USER, SECRETS_GID
+from ..spec.service_accounts import (
+    ENGINE_UID,
+    ENGINE_USER,
+    GATEWAY_UID,
+    GATEWAY_USER,
+    MONITORING_UID,
+    MONITORING_USER,
+    SECRETS_GID,
+)
 from .context import Context
 from .orphan import orphan
 from .resource import Desired, Risk, State
@@ -20,6 +28,8 @@ TLS = "/etc/sovctl/tls"
 SECRETS = "/etc/sovctl/secrets"
 SIEM_CA = "/etc/ssl/sovctl-siem-ca.pem"
 """Certificate authority of the SIEM. rsyslog of Ubuntu runs as a user that cannot read the folder `TLS`."""
+ROOT = "root"
+_UIDS = {ROOT: 0, GATEWAY_USER: GATEWAY_UID, MONITORING_USER: MONITORING_UID}
 
 
 @dataclass(frozen=True)
@@ -30,13 +40,13 @@ class Credential:
         file: name in the state folder of the controller.
         path: on the node.
         why: its purpose, for the reader of a plan.
-        is_gateways: only the gateway's user can read it (0600); if False, the group of all services (0640).
+        owner: root, and the group of all services can read it (0640); another user, and only that one can (0600).
     """
 
     file: str
     path: str
     why: str
-    is_gateways: bool = False
+    owner: str = ROOT
     is_public: bool = False
     """Whether all users can read it (0644): a certificate for a program that is not sovctl's."""
 
@@ -45,7 +55,12 @@ class Credential:
         """Permission bits of the file on the node."""
         if self.is_public:
             return "0644"
-        return "0600" if self.is_gateways else "0640"
+        return "0640" if self.owner == ROOT else "0600"
+
+    @property
+    def uid(self) -> int:
+        """User ID of the owner on the node."""
+        return _UIDS[self.owner]
 
 
 CERTIFICATES = (
@@ -53,11 +68,15 @@ CERTIFICATES = (
     Credential("node.pem", f"{TLS}/node.pem", "certificate of this node"),
     Credential("node.key", f"{TLS}/node.key", "private key of node.pem"),
 )
+MONITORING_KEY = "monitoring-gateway.key"
 GATEWAY_SECRETS = (
     Credential(
-        "gateway-clients.json", f"{SECRETS}/gateway-clients.json", "clients of the gateway, with hashed keys", True
+        "gateway-clients.json",
+        f"{SECRETS}/gateway-clients.json",
+        "clients of the gateway, with hashed keys",
+        GATEWAY_USER,
     ),
-    Credential("gateway-ledger.key", f"{SECRETS}/gateway-ledger.key", "signs the gateway's audit log", True),
+    Credential("gateway-ledger.key", f"{SECRETS}/gateway-ledger.key", "signs the gateway's audit log", GATEWAY_USER),
 )
 
 
@@ -83,6 +102,16 @@ def proxy_ca_file(cloud: str) -> str:
     return f"proxy-{cloud}-ca.pem"
 
 
+def receiver_secret_file(receiver: str) -> str:
+    """Return the name of the file with the token or password for a receiver of alerts."""
+    return f"receiver-{receiver}.secret"
+
+
+def receiver_ca_file(receiver: str) -> str:
+    """Return the name of the file with the certificate authority of a receiver of alerts."""
+    return f"receiver-{receiver}-ca.pem"
+
+
 def key_files(context: Context) -> list[Credential]:
     """Return the keys of tokens and vault, and the credentials of the vault's database."""
     names = {
@@ -90,9 +119,11 @@ def key_files(context: Context) -> list[Credential]:
     }
     for kek in context.gateway.vault.kek:
         names[kek_file(kek)] = "PIN of the hardware token" if kek.pkcs11 else "wraps the vault's keys"
-    made = [Credential(name, f"{SECRETS}/{name}", why, True) for name, why in names.items()]
+    made = [Credential(name, f"{SECRETS}/{name}", why, GATEWAY_USER) for name, why in names.items()]
     if database := context.gateway.vault.postgresql:
-        made.append(Credential("vault.password", f"{SECRETS}/vault.password", "password of the vault's database", True))
+        made.append(
+            Credential("vault.password", f"{SECRETS}/vault.password", "password of the vault's database", GATEWAY_USER)
+        )
         if database.ca_file:
             made.append(
                 Credential("vault-ca.pem", f"{TLS}/vault-ca.pem", "certificate authority of the vault's database")
@@ -116,13 +147,13 @@ def cloud_files(context: Context) -> list[Credential]:
     for cloud in context.gateway.clouds:
         if cloud.api_key:
             name = f"cloud-{cloud.name}.key"
-            found.append(Credential(name, f"{SECRETS}/{name}", f"API key of cloud {cloud.name}", True))
+            found.append(Credential(name, f"{SECRETS}/{name}", f"API key of cloud {cloud.name}", GATEWAY_USER))
         if cloud.ca_file:
             name = f"cloud-{cloud.name}-ca.pem"
             found.append(Credential(name, f"{TLS}/{name}", f"certificate authority of cloud {cloud.name}"))
         if cloud.credentials is not None:
             name = cloud_credentials_file(cloud.name)
-            found.append(Credential(name, f"{SECRETS}/{name}", f"keys of cloud {cloud.name}", True))
+            found.append(Credential(name, f"{SECRETS}/{name}", f"keys of cloud {cloud.name}", GATEWAY_USER))
         if cloud.vertex is not None and cloud.vertex.token_ca_file:
             name = token_ca_file(cloud.name)
             found.append(
@@ -130,7 +161,9 @@ def cloud_files(context: Context) -> list[Credential]:
             )
         if cloud.proxy and cloud.proxy.password:
             name = proxy_password_file(cloud.name)
-            found.append(Credential(name, f"{SECRETS}/{name}", f"password for the proxy of cloud {cloud.name}", True))
+            found.append(
+                Credential(name, f"{SECRETS}/{name}", f"password for the proxy of cloud {cloud.name}", GATEWAY_USER)
+            )
         if cloud.proxy and cloud.proxy.ca_file:
             name = proxy_ca_file(cloud.name)
             found.append(Credential(name, f"{TLS}/{name}", f"certificate authority of the proxy of cloud {cloud.name}"))
@@ -153,7 +186,7 @@ def access_files(context: Context) -> list[Credential]:
             )
     if gateway.handoff is not None and gateway.handoff.webhook is not None:
         name = "handoff-webhook.key"
-        found.append(Credential(name, f"{SECRETS}/{name}", "signs messages to the webhook of hand-offs", True))
+        found.append(Credential(name, f"{SECRETS}/{name}", "signs messages to the webhook of hand-offs", GATEWAY_USER))
         if gateway.handoff.webhook.ca_file:
             name = "handoff-webhook-ca.pem"
             found.append(Credential(name, f"{TLS}/{name}", "certificate authority of the webhook of hand-offs"))
@@ -163,7 +196,9 @@ def access_files(context: Context) -> list[Credential]:
         )
     if gateway.send_principal:
         found.append(
-            Credential("principal.key", f"{SECRETS}/principal.key", "signs the principal of requests to pools", True)
+            Credential(
+                "principal.key", f"{SECRETS}/principal.key", "signs the principal of requests to pools", GATEWAY_USER
+            )
         )
     return found
 
@@ -173,8 +208,8 @@ def listed_files(context: Context) -> list[Credential]:
     if context.gateway.detect.exact_data_match is None:
         return []
     return [
-        Credential("listed.edm", f"{SECRETS}/listed.edm", "names and numbers to find, as keyed hashes", True),
-        Credential("listed.key", f"{SECRETS}/listed.key", "key of listed.edm", True),
+        Credential("listed.edm", f"{SECRETS}/listed.edm", "names and numbers to find, as keyed hashes", GATEWAY_USER),
+        Credential("listed.key", f"{SECRETS}/listed.key", "key of listed.edm", GATEWAY_USER),
     ]
 
 
@@ -186,12 +221,12 @@ def recognizer_file(index: int) -> str:
 def recognizer_files(context: Context) -> list[Credential]:
     """Return the files of the site's own recognizers, whose examples may be real identifiers."""
     names = [recognizer_file(index) for index, _ in enumerate(context.gateway.detect.recognizer_files)]
-    return [Credential(name, f"{SECRETS}/{name}", "recognizers of the site", True) for name in names]
+    return [Credential(name, f"{SECRETS}/{name}", "recognizers of the site", GATEWAY_USER) for name in names]
 
 
 def credentials_on(context: Context, node: Node) -> list[Credential]:
     """Return all credentials of a node."""
-    return [*_of_services(context, node), *_of_host(context)]
+    return [*_of_services(context, node), *_of_monitoring(context, node), *_of_host(context)]
 
 
 def _of_host(context: Context) -> list[Credential]:
@@ -205,7 +240,27 @@ def _of_services(context: Context, node: Node) -> list[Credential]:
     if context.is_gateway(node):
         own = [*CERTIFICATES, *GATEWAY_SECRETS, *key_files(context), *cloud_files(context), *access_files(context)]
         return [*own, *listed_files(context), *recognizer_files(context)]
-    return list(CERTIFICATES) if context.replicas_on(node) or context.is_mirror(node) else []
+    # With monitoring, every node has an exporter.
+    is_served = context.replicas_on(node) or context.is_mirror(node) or context.monitoring_server is not None
+    return list(CERTIFICATES) if is_served else []
+
+
+def _of_monitoring(context: Context, node: Node) -> list[Credential]:
+    server = context.monitoring_server
+    if server is None or not context.is_monitoring_server(node):
+        return []
+    found = []
+    if server.gateway_client is not None:
+        path = f"{SECRETS}/{MONITORING_KEY}"
+        found.append(Credential(MONITORING_KEY, path, "API key for metrics of the gateway", MONITORING_USER))
+    for each in server.receivers:
+        if each.secret is not None:
+            name = receiver_secret_file(each.name)
+            found.append(Credential(name, f"{SECRETS}/{name}", f"secret of receiver {each.name}", MONITORING_USER))
+        if each.ca_file is not None:
+            name = receiver_ca_file(each.name)
+            found.append(Credential(name, f"{TLS}/{name}", f"certificate authority of receiver {each.name}"))
+    return found
 
 
 def _users(context: Context, node: Node) -> list[dict[str, object]]:
@@ -214,6 +269,8 @@ def _users(context: Context, node: Node) -> list[dict[str, object]]:
         users.append({"name": ENGINE_USER, "uid": ENGINE_UID})
     if context.is_gateway(node):
         users.append({"name": GATEWAY_USER, "uid": GATEWAY_UID})
+    if context.monitoring_server is not None:
+        users.append({"name": MONITORING_USER, "uid": MONITORING_UID})
     return users
 
 
@@ -232,13 +289,13 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             state={
                 "fingerprint": context.fingerprint(node, credential.file),
                 "mode": credential.mode,
-                "uid": GATEWAY_UID if credential.is_gateways else 0,
+                "uid": credential.uid,
             },
             why=_why(context, node, credential),
             variables={
                 "path": credential.path,
                 "mode": credential.mode,
-                "owner": GATEWAY_USER if credential.is_gateways else "root",
+                "owner": credential.owner,
                 "gid": SECRETS_GID,
                 "users": _users(context, node),
             },

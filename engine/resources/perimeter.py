@@ -16,9 +16,11 @@ from ..facts.node import NodeFacts
 from ..placement import Replica
 from ..spec import Node
 from ..spec.perimeter import Flow
-from ..spec.service_accounts import ENGINE_UID, GATEWAY_UID
+from ..spec.service_accounts import ENGINE_UID, GATEWAY_UID, MONITORING_UID
 from .context import Context, render
 from .host import imex
+from .monitoring.places import NODE_EXPORTER_PORT
+from .monitoring.scrape import scrape_port
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
 from .serving.rank_ports import ASSIGNED_PORTS, ports_of
@@ -52,6 +54,8 @@ def rules_for(context: Context, node: Node) -> Rules:
     outbound += _host_outbound(context)
     inbound += _pool_inbound(context, node)
     outbound += _pool_outbound(context, node)
+    inbound += _scraper_inbound(context, node)
+    outbound += _scraper_outbound(context, node)
     for address in sorted(set(imex.domain_of(context, node)) - {str(node.address)}):
         inbound.append(f"ip saddr {address} tcp dport {imex.PORT} accept")
         outbound.append(f"ip daddr {address} tcp dport {imex.PORT} accept")
@@ -156,6 +160,35 @@ def _mirror_inbound(context: Context, node: Node) -> Iterator[str]:
         for _, each in context.spec.nodes():
             if each != node:
                 yield f"ip saddr {each.address} tcp dport {context.spec.mirror.port} accept"
+
+
+def _scraper_inbound(context: Context, node: Node) -> Iterator[str]:
+    server = context.monitoring_server
+    if server is None or context.is_monitoring_server(node):
+        return
+    address = context.spec.node(server.node).address
+    for port in _scraped_ports(context, node):
+        yield f"ip saddr {address} tcp dport {port} accept"
+
+
+def _scraper_outbound(context: Context, node: Node) -> Iterator[str]:
+    server = context.monitoring_server
+    if server is None or not context.is_monitoring_server(node):
+        return
+    for _, each in context.spec.nodes():
+        if each != node:
+            for port in _scraped_ports(context, each):
+                yield f"ip daddr {each.address} tcp dport {port} meta skuid {MONITORING_UID} accept"
+    for receiver in server.receivers:
+        if (endpoint := receiver.endpoint) is not None and endpoint[0] != str(node.address):
+            yield f"ip daddr {endpoint[0]} tcp dport {endpoint[1]} meta skuid {MONITORING_UID} accept"
+
+
+def _scraped_ports(context: Context, node: Node) -> list[int]:
+    """Return the TCP ports of a node from which Prometheus reads metrics."""
+    ports = [NODE_EXPORTER_PORT]
+    ports += [each.port for each in context.replicas_on(node) if each.head == node.name]
+    return [*ports, scrape_port(context.spec)] if context.is_gateway(node) else ports
 
 
 def _artifact_hosts(context: Context, node: Node) -> set[tuple[str, int]]:

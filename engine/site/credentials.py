@@ -20,12 +20,15 @@ from sovctl.support.errors import InputError
 from ..certificate_authority import Authority
 from ..resources.context import Context
 from ..resources.credential import (
+    MONITORING_KEY,
     cloud_credentials_file,
     credentials_on,
     fingerprint,
     kek_file,
     proxy_ca_file,
     proxy_password_file,
+    receiver_ca_file,
+    receiver_secret_file,
     recognizer_file,
     token_ca_file,
     token_key_file,
@@ -34,6 +37,8 @@ from ..resources.gateway.access import client_entry
 from ..resources.mirror.urls import CA_FILE
 from ..resources.resource import CREATED_BY_APPLY
 from ..spec import Node, SiteSpec
+from ..spec.gateway.section import Gateway
+from ..spec.monitoring import AlertReceiver
 from ..spec.types import Secret
 from .state_folder import SiteState
 
@@ -101,6 +106,9 @@ class Credentials:
             return self.authority.certificate_file
         if name in ("node.pem", "node.key"):
             return self.state.pki / f"{node.name}{name.removeprefix('node')}"
+        for receiver in self._receivers:
+            if name == receiver_ca_file(receiver.name):
+                return self.site_folder / (receiver.ca_file or "")
         if name == "siem-ca.pem":
             return self.site_folder / ((self.spec.host.logs and self.spec.host.logs.ca_file) or "")
         if self.spec.gateway:
@@ -190,9 +198,12 @@ class Credentials:
         for _, node in self.spec.nodes():
             if credentials_on(context, node):
                 self.authority.issue(node.name, node.address, now=now)
-        if self.spec.gateway is None:
-            return
-        gateway = self.spec.gateway
+        if self.spec.gateway is not None:
+            self._make_keys(self.spec.gateway)
+        for name, content in self._derived(may_be_absent=False).items():
+            self._write(name, content)
+
+    def _make_keys(self, gateway: Gateway) -> None:
         made = [token_key_file(key.version) for key in gateway.token_keys]
         made += [kek_file(kek) for kek in gateway.vault.kek if kek.pkcs11 is None]
         if any(kek.pkcs11 for kek in gateway.vault.kek):
@@ -204,10 +215,31 @@ class Credentials:
             if not path.exists():
                 write_atomic(path, secrets.token_hex(32) + "\n", mode=0o600)
         load_or_create(self.state.keys / "gateway-ledger.key")
-        if self.spec.gateway.send_principal:
+        if gateway.send_principal:
             load_or_create(self.state.keys / "principal.key")
-        for name, content in self._derived(may_be_absent=False).items():
-            self._write(name, content)
+
+    @property
+    def _receivers(self) -> list[AlertReceiver]:
+        server = self.spec.monitoring.server if self.spec.monitoring else None
+        return server.receivers if server else []
+
+    def _of_monitoring(self, *, may_be_absent: bool) -> dict[str, str]:
+        """Return the secrets of Prometheus and Alertmanager, by file name."""
+        server = self.spec.monitoring.server if self.spec.monitoring else None
+        if server is None:
+            return {}
+        wanted = {
+            receiver_secret_file(each.name): (each.secret, f"site.yaml: monitoring.server.receivers[{index}]")
+            for index, each in enumerate(server.receivers)
+        }
+        for index, client in enumerate(self.spec.gateway.clients if self.spec.gateway else ()):
+            if client.name == server.gateway_client:
+                wanted[MONITORING_KEY] = (client.api_key, f"site.yaml: gateway.clients[{index}].api_key")
+        return {
+            name: _api_key(secret, self.site_folder, where) + "\n"
+            for name, (secret, where) in wanted.items()
+            if secret is not None and (not may_be_absent or _is_there(secret, self.site_folder))
+        }
 
     def _derived(self, *, may_be_absent: bool) -> dict[str, str]:
         """Return the contents of the files that are derived from secrets of site.yaml, by file name.
@@ -216,10 +248,10 @@ class Credentials:
             may_be_absent: omit files whose secret is absent instead of raising, because a plan from captures can be
                 made on a machine without secrets.
         """
+        derived = self._of_monitoring(may_be_absent=may_be_absent)
         if self.spec.gateway is None:
-            return {}
+            return derived
         keys = [client.api_key for client in self.spec.gateway.clients]
-        derived = {}
         if not may_be_absent or all(_is_there(key, self.site_folder) for key in keys):
             derived["gateway-clients.json"] = self._clients()
         for index, cloud in enumerate(self.spec.gateway.clouds):

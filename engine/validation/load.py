@@ -237,6 +237,14 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
     yield FileReference("artifacts.apt_key_file", spec.artifacts.apt_key_file, None, is_secret=False)
     if spec.host.logs is not None and spec.host.logs.ca_file is not None:
         yield FileReference("host.logs.ca_file", spec.host.logs.ca_file, None, is_secret=False)
+    for index, receiver in enumerate(
+        spec.monitoring.server.receivers if spec.monitoring and spec.monitoring.server else ()
+    ):
+        where = f"monitoring.server.receivers[{index}].{receiver.kind}"
+        if receiver.ca_file is not None:
+            yield FileReference(f"{where}.ca_file", receiver.ca_file, None, is_secret=False)
+        if receiver.secret is not None:
+            yield _secret(f"{where}.{receiver.secret_field}", receiver.secret)
     if spec.gateway is None:
         return
     for index, cloud in enumerate(spec.gateway.clouds):

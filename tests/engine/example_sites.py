@@ -27,6 +27,11 @@ def example(preset: str, folder: Path) -> Site:
     """An example in a folder of its own, with invented secrets."""
     folder.mkdir(parents=True)
     shutil.copy(EXAMPLES / preset / "site.yaml", folder)
+    return with_invented_files(folder)
+
+
+def with_invented_files(folder: Path) -> Site:
+    """The site of a folder; every file that it names is invented."""
     site = Site.open(folder / "site.yaml", touches_nodes=False)
     for reference in references(site.spec):
         path = folder / (reference.file or "")

@@ -389,6 +389,34 @@ def _toolkit_handles(desired: Desired) -> Iterator[Handle]:
     yield handle("driver", _text(path, driver, "570.1.2"))
 
 
+def _put_monitoring(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    item = desired.variables
+    for file in item["files"]:
+        facts = with_text(facts, file["path"], file["text"])
+    text = render("monitoring", "unit.service.j2", item={"name": desired.name, **item})
+    facts = with_text(facts, f"/etc/systemd/system/{item['unit']}.service", text)
+    return with_unit(facts, item["unit"])
+
+
+def _monitoring_handles(desired: Desired) -> Iterator[Handle]:
+    def handle(key: str, change: Callable[[NodeFacts], NodeFacts]) -> Handle:
+        return Handle("monitoring", desired.name, key, change)
+
+    unit, state = desired.variables["unit"], desired.state or {}
+    for file in desired.variables["files"]:
+        [key] = [key for key, value in state.items() if value == sha256_hex(file["text"])]
+        yield handle(key, lambda facts, path=file["path"]: with_file(facts, path))
+    yield handle("unit_sha256", lambda facts: with_file(facts, f"/etc/systemd/system/{unit}.service"))
+    yield handle("active", lambda facts: with_unit(facts, unit, active="failed"))
+    yield handle("enabled", lambda facts: with_unit(facts, unit, enabled="disabled"))
+    later = {"mtime_ns": (STARTED_S + 5) * 10**9}
+    key = "/etc/sovctl/tls/node.key"
+    yield handle(
+        "runs_what_is_written",
+        lambda facts: replace(facts, files={**facts.files, key: {**facts.files[key], **later}}),
+    )
+
+
 PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "hosts_file": _put_hosts,
     "resolver": _put_resolver,
@@ -401,6 +429,7 @@ PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "container_toolkit": _put_toolkit,
     "audit": _put_audit,
     "log_forwarding": _put_logs,
+    "monitoring": _put_monitoring,
 }
 HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "hosts_file": _hosts_handles,
@@ -414,4 +443,5 @@ HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "container_toolkit": _toolkit_handles,
     "audit": _audit_handles,
     "log_forwarding": _log_handles,
+    "monitoring": _monitoring_handles,
 }

@@ -62,6 +62,7 @@ CHECKS_OF: Mapping[str, tuple[str, ...]] = {
     "model": _POOL,
     "pool": _POOL,
     "gateway": _GATEWAY,
+    "monitoring": (),
     "superseded_environment": (),
     "attributes": (),
     "hosts_file": (),

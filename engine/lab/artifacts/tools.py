@@ -30,6 +30,9 @@ SITE_PACKAGES = (
     "nftables",
     "opensm",
     "pciutils",
+    "prometheus",
+    "prometheus-alertmanager",
+    "prometheus-node-exporter",
     "python3-venv",
     "rdma-core",
 )

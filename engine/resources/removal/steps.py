@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...spec.service_accounts import ENGINE_USER, GATEWAY_USER, SECRETS_GROUP
+from ...spec.service_accounts import SECRETS_GROUP, SERVICE_USERS
 from ..clock import FILE as CHRONY_FILE
 from ..credential import SECRETS, SIEM_CA, TLS
 from ..gateway.service import CACHE, DATA
 from ..host import administrator, audit, container_toolkit, hardware, hosts_file, kernel, log_forwarding, resolver, sshd
 from ..mirror import urls as mirror_urls
+from ..monitoring import services as monitoring
 from ..perimeter import FILE as FIREWALL_FILE
 from ..pool import LAUNCHER
 from ..software.environment import ROOT as ENVIRONMENTS
@@ -50,7 +51,7 @@ class Step:
 
 UNITS = tuple(
     f"/etc/systemd/system/sovctl-{name}*"
-    for name in ("pool-", "group-", "probe-", "canary-", "gateway.", "hardware.", "mirror.")
+    for name in ("pool-", "group-", "probe-", "canary-", "gateway.", "hardware.", "mirror.", "monitoring-")
 )
 """Unit files and folders of drop-ins."""
 LEDGER = f"{DATA}/ledger"
@@ -59,12 +60,12 @@ ENGINE_HOME = "/var/lib/sovctl/vllm"
 SERVICES, ADMINISTRATORS, REGISTRATION = "services", "administrators", "registration"
 
 STEPS: tuple[Step, ...] = (
-    Step(SERVICES, "units of pools, probes and gateway", paths=UNITS),
+    Step(SERVICES, "units of pools, probes, gateway and monitoring", paths=UNITS),
     Step("secrets", "keys and certificates are overwritten", paths=(f"{TLS}/*", f"{SECRETS}/*", SIEM_CA), erases=True),
     Step(
         "data",
         f"vault and caches are overwritten; the audit log {LEDGER} stays",
-        paths=(DATA, ENGINE_HOME, CACHE),
+        paths=(DATA, ENGINE_HOME, CACHE, *monitoring.FOLDERS),
         erases=True,
     ),
     Step("environments", "Python environments and programs", paths=(ENVIRONMENTS, LAUNCHER.rpartition("/")[0])),
@@ -72,8 +73,8 @@ STEPS: tuple[Step, ...] = (
     Step(
         "accounts",
         "accounts of the services",
-        accounts=(GATEWAY_USER, ENGINE_USER),
-        groups=(GATEWAY_USER, ENGINE_USER, SECRETS_GROUP),
+        accounts=SERVICE_USERS,
+        groups=(*SERVICE_USERS, SECRETS_GROUP),
     ),
     Step(
         ADMINISTRATORS,

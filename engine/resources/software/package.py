@@ -20,6 +20,7 @@ from ...spec import Node
 from ..context import Context
 from ..host import audit, log_forwarding
 from ..mirror import server
+from ..monitoring import services as monitoring
 from ..resource import Desired, Risk, State, difference
 from ..resource_type import Query, ResourceType
 from . import dependencies, repository
@@ -117,6 +118,7 @@ def _of_mirror(name: str, why: str) -> Desired:
 def _host_packages(context: Context, node: Node) -> dict[str, str]:
     """Return the reasons of packages that operating system resources and the mirror need, by name."""
     found = dict.fromkeys(log_forwarding.packages(context), "sends the system log to the SIEM")
+    found |= monitoring.packages(context, node)
     return found | ({server.PACKAGE: "serves the site's mirror"} if context.is_mirror(node) else {})
 
 

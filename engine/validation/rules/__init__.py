@@ -80,6 +80,8 @@ RULES: tuple[Rule, ...] = (
          ("perimeter", "node_groups"), perimeter.check_permitted_routes),
     Rule("objectives name pools, each once, and their thresholds are bucket edges of vLLM's histograms",
          ("monitoring", "pools"), monitoring.check_objectives),
+    Rule("the monitoring server is a node that can read the metrics of the gateway; its receivers are unique, with "
+         "private addresses", ("monitoring", "node_groups", "gateway"), monitoring.check_server),
     Rule("no exception has expired", ("perimeter",), site.check_expiry),
     Rule("limits of checks are known, and a looser value has a waiver", ("verify",), verify.check_limits),
     Rule("a waiver is of a looser value, approved by a second person, and ends within 365 days", ("verify",),

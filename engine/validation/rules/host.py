@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sovctl.support.errors import Problem
 
 from ...catalog.host_settings import load_host_settings
-from ...spec.service_accounts import ENGINE_USER, GATEWAY_USER
+from ...spec.service_accounts import SERVICE_USERS
 from ...spec.ssh_key import key_fingerprint
 from .rule import SiteUnderValidation, duplicates, unknown_name
 
@@ -30,7 +30,7 @@ def check_administrators(site: SiteUnderValidation) -> Iterator[Problem]:
                 where=f"{where}.name",
                 hint="choose another name: apply never changes the account that it uses itself",
             )
-        elif each.name in SYSTEM_ACCOUNTS or each.name in (ENGINE_USER, GATEWAY_USER):
+        elif each.name in SYSTEM_ACCOUNTS or each.name in SERVICE_USERS:
             yield Problem(
                 f"expected an account of a person, got `{each.name}`, which is an account of the system",
                 where=f"{where}.name",

@@ -16,6 +16,7 @@ from example_sites import MakeSite, all_roles
 from hypothesis import given
 from hypothesis import strategies as st
 from mirror_site import mirror_site
+from monitored_site import monitored_site
 from real_plays import no_configuration, play
 from strategies import PRESETS
 
@@ -48,6 +49,8 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                 case "site_mirror":
                     values = {key: item[key] for key in ("address", "port", "root", "clients")}
                     found += [(role, "mirror.conf.j2", {"mirror": values}), (role, "unit.service.j2", {})]
+                case "monitoring":
+                    found.append((role, "unit.service.j2", {"item": item}))
                 case "tuning":
                     found.append((role, "90-sovctl.conf.j2", {"settings": item["settings"]}))
                     found.append((role, "limits.conf.j2", {"limits": item["limits"]}))
@@ -90,7 +93,7 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
 @pytest.mark.slow
 def test_the_engine_renders_every_template_as_ansible_does(make_site: MakeSite, tmp_path: Path) -> None:
     cases: dict[str, tuple[str, str, Variables]] = {}
-    sites = [*map(make_site, PRESETS), mirror_site(tmp_path / "mirror")]
+    sites = [*map(make_site, PRESETS), mirror_site(tmp_path / "mirror"), monitored_site(tmp_path / "monitored")]
     for site in sites:
         for roles in all_roles(site).values():
             for role, template, variables in template_variables(roles):
@@ -122,7 +125,11 @@ def _lifted(variables: Variables) -> Variables:
 
 def test_every_role_takes_what_the_engine_gives_and_nothing_else(make_site: MakeSite, tmp_path: Path) -> None:
     tasks, seen = [], set()
-    for site in [*map(make_site, PRESETS), mirror_site(tmp_path / "mirror")]:
+    for site in [
+        *map(make_site, PRESETS),
+        mirror_site(tmp_path / "mirror"),
+        monitored_site(tmp_path / "monitored"),
+    ]:
         for node, roles in all_roles(site).items():
             for role, variables in roles.items():
                 keys = (role, json.dumps({name: sorted(each[0]) for name, each in variables.items()}))

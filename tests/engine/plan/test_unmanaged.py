@@ -110,7 +110,11 @@ def test_the_surveys_know_the_files_units_and_accounts_of_the_site() -> None:
     programs, running = json.loads(found[PROGRAMS_QUERY][-1]), json.loads(found[RUNNING_QUERY][-1])
     assert programs["known"] == running["known"] == request["known"]
     assert ["/usr/bin/sudo", "u"] in programs["privileged"]
-    assert (running["node"], running["zones"], running["accounts"]) == ("s1", [], ["sovctl-vllm", "sovctl-gateway"])
+    assert (running["node"], running["zones"], running["accounts"]) == (
+        "s1",
+        [],
+        ["sovctl-vllm", "sovctl-gateway", "sovctl-monitor"],
+    )
     assert shlex.split(shlex.join(found[QUERY])) == found[QUERY]
 
 

@@ -37,8 +37,7 @@ def laid(site: Site) -> dict[str, NodeFacts]:
         facts[node.name] = empty(node.name)
         for each in credentials_on(context, node):
             sha256 = sha256_hex(site.credentials.file(node, each.file).read_bytes())
-            uid = 964 if each.is_gateways else 0
-            facts[node.name] = with_file(facts[node.name], each.path, sha256, mode=each.mode, uid=uid)
+            facts[node.name] = with_file(facts[node.name], each.path, sha256, mode=each.mode, uid=each.uid)
     return facts
 
 

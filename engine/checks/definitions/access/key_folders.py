@@ -11,7 +11,7 @@ from ....facts.host.permissions import Permissions, parse_permissions, permissio
 from ....facts.unreadable import Unreadable
 from ....resources.credential import SECRETS, TLS, credentials_on
 from ....spec import Node
-from ....spec.service_accounts import GATEWAY_UID, SECRETS_GID
+from ....spec.service_accounts import SECRETS_GID
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
@@ -48,14 +48,12 @@ class KeyFolders(Check[Expected]):
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every node; of a node without services for the keys of its ssh server."""
         keys = [each for each in credentials_on(site.context, node) if not each.is_public]
-        private = (TLS, SECRETS) if any(each.is_gateways for each in keys) else (TLS,) if keys else ()
+        private = (TLS, SECRETS) if any(each.path.startswith(SECRETS) for each in keys) else (TLS,) if keys else ()
         parents = [str(each) for folder in (_SSH, *private) for each in PurePosixPath(folder).parents]
         yield Expected(
             folders=tuple(dict.fromkeys((_SSH, *private, *parents))),
             private_folders=private,
-            files={
-                each.path: (int(each.mode, 8), GATEWAY_UID if each.is_gateways else 0, SECRETS_GID) for each in keys
-            },
+            files={each.path: (int(each.mode, 8), each.uid, SECRETS_GID) for each in keys},
         )
 
     def probe(self, expected: Expected) -> Probe:

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....facts.unreadable import Unreadable
-from ....resources.credential import credentials_on
+from ....resources.credential import ROOT, credentials_on
 from ....spec import Node
-from ....spec.service_accounts import GATEWAY_UID
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
@@ -55,11 +54,11 @@ class KeysPrivate(Check[Expected]):
     remedy = "correct owner and mode with `chown` and `chmod`; replace a key that others could read"
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
-        """Nodes with private files: owned by the gateway's user, or by root and readable by a service's group."""
+        """Nodes with private files: owned by the user of a service, or by root and readable by a service's group."""
         files = [
-            PrivateFile(each.path, owner=GATEWAY_UID)
-            if each.is_gateways
-            else PrivateFile(each.path, forbidden_bits=GROUP_MAY_READ, owner=0)
+            PrivateFile(each.path, forbidden_bits=GROUP_MAY_READ, owner=each.uid)
+            if each.owner == ROOT
+            else PrivateFile(each.path, owner=each.uid)
             for each in credentials_on(site.context, node)
             if not each.path.endswith(".pem")
         ]

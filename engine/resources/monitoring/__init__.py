@@ -1,0 +1,1 @@
+"""Resources of monitoring: Prometheus and Alertmanager on one node, and a node exporter on every node."""

@@ -1,0 +1,100 @@
+"""Prometheus, Alertmanager and node exporters: programs of the distribution with files and units of sovctl."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from sovctl.support.canonical_json import sha256_hex
+
+from ...facts.node import NodeFacts
+from ...spec import Node
+from ...spec.service_accounts import MONITORING_USER
+from ..context import Context, render
+from ..credential import CERTIFICATES
+from ..orphan import UNITS, orphan
+from ..resource import Desired, Risk, State
+from ..resource_type import Query, ResourceType
+from ..services.daemon import PACKAGE_LIST, started_after
+from .places import FOLDER, TEXTFILES
+from .services import MonitoringService, packages, services_on
+
+KIND = "monitoring"
+PREFIX = "sovctl-monitoring-"
+NAMES = ("node-exporter", "alertmanager", "prometheus")
+_UNIT_FILE = re.compile(rf"{UNITS}{PREFIX}(?P<name>[a-z-]+)\.service")
+
+
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
+    services = services_on(context, node)
+    wanted = {each.name for each in services}
+    for path in sorted(facts.files if facts else ()):
+        found = _UNIT_FILE.fullmatch(path)
+        if found and found["name"] not in wanted:
+            why = "site.yaml has no such service of monitoring on this node; its data stay"
+            yield orphan(KIND, found["name"], [path], why=why, risk=Risk.SERVICE)
+    for each in services:
+        variables = _variables(each)
+        yield Desired(
+            kind=KIND,
+            name=each.name,
+            state={
+                **{_key(file.path): sha256_hex(file.text) for file in each.files},
+                "unit_sha256": sha256_hex(render(KIND, "unit.service.j2", item={"name": each.name, **variables})),
+                "active": "active",
+                "enabled": "enabled",
+                "runs_what_is_written": True,
+            },
+            why=f"{each.package} of the distribution, over TLS with certificates of the site",
+            variables=variables,
+            risk=Risk.SERVICE,
+            minutes=0.2,
+        )
+
+
+def _variables(service: MonitoringService) -> dict[str, object]:
+    return {
+        "unit": service.unit,
+        "package": service.package,
+        "command": " ".join(service.argv),
+        "user": MONITORING_USER,
+        "data": service.data,
+        "textfiles": TEXTFILES,
+        "files": [{"path": each.path, "text": each.text, "check": each.check} for each in service.files],
+        "url": service.url,
+    }
+
+
+def _key(path: str) -> str:
+    """Return the key of a file in the state, such as `rules_sha256`."""
+    return f"{PurePosixPath(path).stem.replace('-', '_')}_sha256"
+
+
+def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    unit_name = f"{PREFIX}{desired.name}"
+    unit_file, unit = f"{UNITS}{unit_name}.service", facts.units.get(unit_name)
+    if facts.sha256(unit_file) is None:
+        return None
+    paths = [each["path"] for each in desired.variables["files"]]
+    inputs = [unit_file, *paths, *(each.path for each in CERTIFICATES)]
+    inputs.append(PACKAGE_LIST.format(package=desired.variables["package"]))
+    return {
+        **{_key(path): facts.sha256(path) for path in paths},
+        "unit_sha256": facts.sha256(unit_file),
+        "active": unit.active if unit else None,
+        "enabled": unit.enabled if unit else None,
+        "runs_what_is_written": started_after(facts, unit, inputs),
+    }
+
+
+def _query(context: Context, node: Node) -> Query:
+    files = [file.path for each in services_on(context, node) for file in each.files]
+    lists = [PACKAGE_LIST.format(package=name) for name in packages(context, node)]
+    return Query(
+        hash=(f"{UNITS}{PREFIX}*", f"{FOLDER}/*", *files, *lists, *(each.path for each in CERTIFICATES)),
+        units=tuple(f"{PREFIX}{name}" for name in NAMES),
+    )
+
+
+RESOURCE_TYPE = ResourceType(KIND, _expect, _observe, _query)

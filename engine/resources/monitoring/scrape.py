@@ -1,0 +1,91 @@
+"""Configuration of Prometheus: targets of a site with the labels that the rules need, rules, and Alertmanager.
+
+Source: prometheus.io/docs/prometheus/2.42/configuration/configuration, the version of Debian 12, read 2026-11-28.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import yaml
+
+from ...monitoring.labels import GATEWAYS, NODES, POOLS
+from ...monitoring.rules import HEAD
+from ...placement import Replica
+from ...spec import SiteSpec
+from ...spec.monitoring import MonitoringServer
+from ..credential import TLS
+from .places import ALERTMANAGER_PORT, NODE_EXPORTER_PORT, PROMETHEUS_PORT, RULES
+
+_TLS = {"ca_file": f"{TLS}/ca.pem", "cert_file": f"{TLS}/node.pem", "key_file": f"{TLS}/node.key"}
+
+
+def scrape_port(spec: SiteSpec) -> int:
+    """Return the port of a gateway node with its metrics: of the admin surface, or of clients without one."""
+    assert spec.gateway is not None
+    return spec.gateway.admin.port if spec.gateway.admin else spec.gateway.port
+
+
+def prometheus_yaml(
+    spec: SiteSpec, server: MonitoringServer, replicas: Iterable[Replica], *, gateway_key: str | None
+) -> str:
+    """Return the configuration file.
+
+    Args:
+        replicas: of all pools.
+        gateway_key: path of the file with the API key for metrics of the gateway; None if they need no key.
+    """
+    interval = f"{server.scrape_interval_s}s"
+    jobs: list[dict[str, Any]] = [
+        _job(NODES, _nodes(spec)),
+        _job(POOLS, _pools(spec, replicas)),
+        _job(GATEWAYS, _gateways(spec), key=gateway_key),
+        *(
+            {"job_name": name, "static_configs": [_target("127.0.0.1", port, node=server.node)]}
+            for name, port in (("prometheus", PROMETHEUS_PORT), ("alertmanager", ALERTMANAGER_PORT))
+        ),
+    ]
+    values = {
+        "global": {
+            "scrape_interval": interval,
+            "scrape_timeout": f"{min(10, server.scrape_interval_s)}s",
+            "evaluation_interval": interval,
+            "external_labels": {"site": spec.site.name},
+        },
+        "rule_files": [RULES],
+        "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{ALERTMANAGER_PORT}"]}]}]},
+        "scrape_configs": [each for each in jobs if each["static_configs"]],
+    }
+    return HEAD + yaml.safe_dump(values, sort_keys=False, width=1000)
+
+
+def _job(name: str, targets: Iterable[dict[str, Any]], *, key: str | None = None) -> dict[str, Any]:
+    authorization = {"authorization": {"credentials_file": key}} if key else {}
+    return {
+        "job_name": name,
+        "scheme": "https",
+        "tls_config": dict(_TLS),
+        **authorization,
+        "static_configs": list(targets),
+    }
+
+
+def _target(address: object, port: int, **labels: str) -> dict[str, Any]:
+    return {"targets": [f"{address}:{port}"], "labels": labels}
+
+
+def _nodes(spec: SiteSpec) -> Iterator[dict[str, Any]]:
+    for _, node in spec.nodes():
+        yield _target(node.address, NODE_EXPORTER_PORT, node=node.name)
+
+
+def _pools(spec: SiteSpec, replicas: Iterable[Replica]) -> Iterator[dict[str, Any]]:
+    for each in replicas:
+        labels = {"node": each.head, "pool": each.pool, "replica": str(each.index)}
+        yield _target(spec.node(each.head).address, each.port, **labels)
+
+
+def _gateways(spec: SiteSpec) -> Iterator[dict[str, Any]]:
+    for name in spec.gateway.nodes if spec.gateway else ():
+        yield _target(spec.node(name).address, scrape_port(spec), node=name)

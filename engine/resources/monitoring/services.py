@@ -1,0 +1,157 @@
+"""Services of monitoring on a node: packages, files with their checks, and command lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import yaml
+
+from ...monitoring.rules import HEAD, rules_yaml
+from ...spec import Node
+from ..context import Context
+from ..credential import MONITORING_KEY, SECRETS, TLS
+from .notifications import alertmanager_yaml
+from .places import (
+    ALERTMANAGER_PORT,
+    FOLDER,
+    NODE_EXPORTER_PORT,
+    PROMETHEUS_PORT,
+    RULES,
+    TEXTFILES,
+)
+from .scrape import prometheus_yaml
+
+DATA = "/var/lib/sovctl"
+FOLDERS = (f"{DATA}/prometheus", f"{DATA}/alertmanager", TEXTFILES)
+"""Folders of data on nodes."""
+COLLECTORS = (
+    "cpu", "diskstats", "edac", "hwmon", "infiniband", "loadavg", "meminfo", "netdev", "netstat", "pressure", "stat",
+    "textfile", "time", "timex", "uname", "vmstat",
+)  # fmt: skip
+"""Collectors of the node exporter. `filesystem` is omitted: a service in its own mount namespace would report it
+read-only; the space of disks is in the textfile."""
+RETENTION_OF_ALERTS = "120h"  # default of Alertmanager
+
+
+@dataclass(frozen=True)
+class ConfigurationFile:
+    """A file of a service.
+
+    Args:
+        check: command that must accept the new file before it replaces the old one, with `%s` for its path; empty for a
+            program without such a command.
+    """
+
+    path: str
+    text: str
+    check: str = ""
+
+
+@dataclass(frozen=True)
+class MonitoringService:
+    """A service with a unit of sovctl.
+
+    Args:
+        name: of the resource.
+        package: of the distribution; also the name of its unit, which is disabled.
+        argv: command line.
+        files: in the order in which they are written, because the check of a file reads the ones before.
+        url: answers 200 if the service runs.
+        data: name of its folder below `DATA`; empty without one.
+    """
+
+    name: str
+    package: str
+    argv: tuple[str, ...]
+    files: tuple[ConfigurationFile, ...]
+    url: str
+    data: str = ""
+
+    @property
+    def unit(self) -> str:
+        """Systemd unit, without `.service`."""
+        return f"sovctl-monitoring-{self.name}"
+
+
+def packages(context: Context, node: Node) -> dict[str, str]:
+    """Return the reasons of the packages that a node needs, by name."""
+    return {each.package: f"monitoring: {each.name}" for each in services_on(context, node)}
+
+
+def services_on(context: Context, node: Node) -> tuple[MonitoringService, ...]:
+    """Return the services of a node; empty if site.yaml has no monitoring server."""
+    if context.monitoring_server is None:
+        return ()
+    exporter = _node_exporter(node)
+    return (exporter, *context.once(_server)) if context.is_monitoring_server(node) else (exporter,)
+
+
+def _node_exporter(node: Node) -> MonitoringService:
+    web = f"{FOLDER}/node-exporter.yaml"
+    tls = {
+        "cert_file": f"{TLS}/node.pem",
+        "key_file": f"{TLS}/node.key",
+        "client_auth_type": "RequireAndVerifyClientCert",
+        "client_ca_file": f"{TLS}/ca.pem",
+    }
+    address = f"{node.address}:{NODE_EXPORTER_PORT}"
+    return MonitoringService(
+        name="node-exporter",
+        package="prometheus-node-exporter",
+        argv=(
+            "/usr/bin/prometheus-node-exporter",
+            f"--web.listen-address={address}",
+            f"--web.config.file={web}",
+            "--collector.disable-defaults",
+            *(f"--collector.{name}" for name in COLLECTORS),
+            f"--collector.textfile.directory={TEXTFILES}",
+        ),
+        files=(ConfigurationFile(web, HEAD + yaml.safe_dump({"tls_server_config": tls}, sort_keys=False)),),
+        url=f"https://{address}/metrics",
+    )
+
+
+def _server(context: Context) -> tuple[MonitoringService, ...]:
+    return tuple(_server_services(context))
+
+
+def _server_services(context: Context) -> Iterator[MonitoringService]:
+    server = context.monitoring_server
+    assert server is not None
+    gateway_key = f"{SECRETS}/{MONITORING_KEY}" if server.gateway_client else None
+    prometheus, alertmanager = f"{FOLDER}/prometheus.yaml", f"{FOLDER}/alertmanager.yaml"
+    yield MonitoringService(
+        name="alertmanager",
+        package="prometheus-alertmanager",
+        argv=(
+            "/usr/bin/prometheus-alertmanager",
+            f"--config.file={alertmanager}",
+            f"--storage.path={DATA}/alertmanager",
+            f"--data.retention={RETENTION_OF_ALERTS}",
+            f"--web.listen-address=127.0.0.1:{ALERTMANAGER_PORT}",
+            "--cluster.listen-address=",
+        ),
+        files=(ConfigurationFile(alertmanager, alertmanager_yaml(server), "/usr/bin/amtool check-config %s"),),
+        url=f"http://127.0.0.1:{ALERTMANAGER_PORT}/-/ready",
+        data="alertmanager",
+    )
+    configuration = prometheus_yaml(context.spec, server, context.replicas, gateway_key=gateway_key)
+    yield MonitoringService(
+        name="prometheus",
+        package="prometheus",
+        argv=(
+            "/usr/bin/prometheus",
+            f"--config.file={prometheus}",
+            f"--storage.tsdb.path={DATA}/prometheus",
+            f"--storage.tsdb.retention.time={server.retention_days}d",
+            f"--storage.tsdb.retention.size={server.retention_gib}GiB",
+            f"--web.listen-address=127.0.0.1:{PROMETHEUS_PORT}",
+        ),
+        files=(
+            ConfigurationFile(RULES, rules_yaml(context.spec), "/usr/bin/promtool check rules %s"),
+            ConfigurationFile(prometheus, configuration, "/usr/bin/promtool check config %s"),
+        ),
+        url=f"http://127.0.0.1:{PROMETHEUS_PORT}/-/ready",
+        data="prometheus",
+    )
