@@ -39,12 +39,14 @@ class ColdStart(CatalogModel):
 
 
 class EngineStart(CatalogModel):
-    """Seconds from process start to the first answer, without the reading of weights."""
+    """Seconds from process start to the first answer on CPUs, without the reading of weights."""
 
     eager: Figure
     """With `enforce_eager`."""
     compiled: Figure
-    """With compilation and CUDA graphs."""
+    """With compilation."""
+    busy: Figure
+    """On a machine with other work; for time-outs."""
 
 
 class Overheads(CatalogModel):

@@ -17,7 +17,7 @@ from ..resources.serving.command_line import arguments
 from ..resources.serving.environment import environment
 from ..resources.serving.flags import SHUTDOWN_TIMEOUT_S, flags
 from ..resources.serving.probe_request import probe_request
-from ..resources.serving.start_time import start_minutes
+from ..resources.serving.start_time import start_timeout_s
 from ..resources.software.model import STORE
 from ..spec import Pool
 from ..spec.service_accounts import ENGINE_UID, ENGINE_USER, SECRETS_GID
@@ -33,8 +33,6 @@ _OF_NODE = frozenset(
 """Variables with names of devices of a node, which a pod does not have. The device plugin assigns GPUs."""
 PROBE_PERIOD_S, PROBE_TIMEOUT_S = 60, 65
 """The probe's request has a timeout of 60 s, as on nodes."""
-START_RESERVE = 2
-"""Multiple of the estimated start time after which a pod is restarted."""
 LEADER_ADDRESS, GROUP_SIZE, WORKER_INDEX = "$(LWS_LEADER_ADDRESS)", "$(LWS_GROUP_SIZE)", "$(LWS_WORKER_INDEX)"
 """Variables that LeaderWorkerSet sets. Source: kubernetes-sigs/lws 060ab4d, api/leaderworkerset/v1."""
 
@@ -189,7 +187,7 @@ def _environment(source: Source, pool: Pool) -> list[Object]:
 
 def _probes(source: Source, pool: Pool) -> Object:
     """Return the probes of a server. A whole answer is required, because /health returns 200 while a rank hangs."""
-    start_s = 60 * start_minutes(source.context, source.replica(pool)) * START_RESERVE
+    start_s = start_timeout_s(source.context, source.replica(pool))
     action: Object = {"exec": {"command": ["python3", f"{PROBE}/probe", "--config", f"{PROBE}/probe.json"]}}
     periodic: Object = action | {"periodSeconds": PROBE_PERIOD_S, "timeoutSeconds": PROBE_TIMEOUT_S}
     starts = int(start_s // PROBE_PERIOD_S) + 2

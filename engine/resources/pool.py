@@ -43,7 +43,7 @@ from .serving.group import (
 )
 from .serving.node_files import FOLDER, UNITS, joint_sha256
 from .serving.probe_request import probe_request
-from .serving.start_time import start_minutes
+from .serving.start_time import start_minutes, start_timeout_s
 from .software.environment import ENGINE, folder, stamp
 from .software.model import STORE
 
@@ -104,7 +104,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             "weights": weights(pool),
             "group": group_of(context, replica, rank, weights(pool)),
             "fabric": expected_fabric(context.platform(node)),
-            "start_timeout_s": START_TIMEOUT_S,
+            "start_timeout_s": max(START_TIMEOUT_S, start_timeout_s(context, replica)),
             "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
         }
         item = {"name": name, **variables}

@@ -23,7 +23,7 @@ from ..services.daemon import started_after
 from ..software.model import STORE
 from .node_files import FOLDER, UNITS, joint_sha256
 from .rank_ports import ports_of
-from .start_time import start_minutes
+from .start_time import start_timeout_s
 
 AGENT_PROGRAMS = ("/usr/local/lib/sovctl/group", "/usr/local/lib/sovctl/group_state.py")
 AGENT_TEMPLATES = ("group.json.j2", "group.service.j2")
@@ -32,7 +32,7 @@ RDMA_ADAPTERS = "rdma_adapters"
 """Name of the command `RDMA_COMMAND`, which a plan needs if a stage is on several nodes."""
 RDMA_COMMAND = ["find", "/sys/class/infiniband", "-mindepth", "1", "-maxdepth", "1", "-printf", "%f\\n"]
 START_RESERVE_S = 120
-"""Added to the estimated start of a server. A head that waits for a rank looks like a slow start."""
+"""Added to the time-out of a server's start. A head that waits for a rank looks like a slow start."""
 
 
 def is_group(replica: Replica) -> bool:
@@ -57,7 +57,7 @@ def group_of(context: Context, replica: Replica, rank: Rank, weights: list[str])
         "rank": rank.node_rank,
         "ranks": [str(context.spec.node(each.node).address) for each in replica.ranks],
         "port": ports_of(context, replica).agent,
-        "start_timeout_s": round(start_minutes(context, replica) * 60) + START_RESERVE_S,
+        "start_timeout_s": start_timeout_s(context, replica) + START_RESERVE_S,
         "weights": [f"{STORE}/{name}" for name in weights],
         "fabric": _fabric(context, context.spec.node(rank.node)),
     }

@@ -18,10 +18,12 @@ from math import ceil
 from typing import Any
 
 from ...catalog.overheads import load_overheads
+from ...catalog.start_times import load_start_times
 from ...spec.workload import Sizing
 from .busy_hours import Prescale, is_all_week, prescales
-from .pool import PoolSizing
+from .pool import PoolCase, PoolSizing
 from .server import Server
+from .start import engine_start
 
 TARGET_SHARE = 0.7
 """Load / capacity of a replica at which another one is started; guess, 2026-11-20."""
@@ -55,17 +57,30 @@ class Bounds:
     prometheus_url: str
 
 
-def load_s(weights_bytes_per_node: float, read_gb_s: float | None) -> float:
-    """Return the seconds until a new replica answers: reading of the weights plus the slow end of engine starts.
+def lead_time_s(case: PoolCase) -> float:
+    """Return the seconds from the start of a replica to its first answer: the slow end for its class of model.
+
+    Raises:
+        InputError: the catalogue lacks a figure of the model.
+    """
+    server = case.server()
+    start = engine_start(case.model, server.precision, is_eager=case.pool.enforce_eager)
+    return load_s(node_weights(server, case.platform.gpus), case.read_gb_s, start.high_s)
+
+
+def load_s(weights_bytes_per_node: float, read_gb_s: float | None, engine_s: float | None = None) -> float:
+    """Return the seconds until a new replica answers: reading of the weights plus the start of the engine.
 
     Args:
         weights_bytes_per_node: see `node_weights`.
-        read_gb_s: read speed of the node's model store in GB/s; None: the slowest published start.
+        read_gb_s: read speed of the node's model store in GB/s; None: at least the slowest published start.
+        engine_s: start of the engine without weights; None: the slow end of the slowest measured class of models.
     """
-    starts = load_overheads().cold_start
+    if engine_s is None:
+        engine_s = load_start_times().slowest_s
     if read_gb_s is None:
-        return max(each.high_s for each in starts)
-    return weights_bytes_per_node / (read_gb_s * 1e9) + min(each.high_s for each in starts)
+        return max(engine_s, *(each.high_s for each in load_overheads().cold_start))
+    return weights_bytes_per_node / (read_gb_s * 1e9) + engine_s
 
 
 def node_weights(server: Server, node_gpus: int) -> float:
@@ -83,7 +98,7 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
     assert demand is not None
     assert performance is not None
     carries = point.in_flight
-    lead_time_s = load_s(node_weights(sized.server, case.platform.gpus), sizing.storage.read_gb_s)
+    lead_s = lead_time_s(case)
     spare_replicas = sizing.reserve.spare_replicas
     max_replicas = max(case.pool.replicas, sized.need.with_reserve or sized.need.replicas)
 
@@ -93,25 +108,25 @@ def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
 
     ttft_s = demand.ttft_s
     stays = ""
-    if ttft_s is not None and ttft_s < lead_time_s:
-        stays = f"a start takes {lead_time_s:.0f} s, the limit of the first token is {ttft_s:g} s"
+    if ttft_s is not None and ttft_s < lead_s:
+        stays = f"a start takes {lead_s:.0f} s, the limit of the first token is {ttft_s:g} s"
     may_be_zero = not stays and spare_replicas == 0 and scaling.min_replicas_percent == 0
     min_replicas = 0 if may_be_zero else replicas(scaling.min_replicas_percent)
-    always = [replicas(each.percent) for each in scaling.busy_hours if is_all_week(each, lead_time_s=lead_time_s)]
+    always = [replicas(each.percent) for each in scaling.busy_hours if is_all_week(each, lead_time_s=lead_s)]
     return Bounds(
         pool=case.pool.name,
         min_replicas=max([min_replicas, *always]),
         max_replicas=max_replicas,
         spare_replicas=spare_replicas,
         target_in_flight=round(TARGET_SHARE * carries, 1),
-        lead_time_s=round(lead_time_s),
-        scale_down_delay_s=round(max(_MIN_SCALE_DOWN_S, 2 * lead_time_s)),
+        lead_time_s=round(lead_s),
+        scale_down_delay_s=round(max(_MIN_SCALE_DOWN_S, 2 * lead_s)),
         min_replicas_reason=stays,
         timezone=scaling.timezone,
         prescales=tuple(
             made
             for each in scaling.busy_hours
-            for made in prescales(each, lead_time_s=lead_time_s, replicas=replicas(each.percent))
+            for made in prescales(each, lead_time_s=lead_s, replicas=replicas(each.percent))
         ),
         prometheus_url=str(scaling.prometheus_url or "").rstrip("/"),  # KEDA appends "/api/v1/query"
     )
