@@ -32,6 +32,7 @@ COMMANDS = (
     "evidence",
     "fabric",
     "monitoring",
+    "scaling",
     "golden",
     "node",
     "size",

@@ -50,6 +50,7 @@ _NODES: Mapping[str, str] = {
     "monitoring": "rules for Prometheus: `sovctl monitoring rules`; the server is that of the cluster",
     "lifecycle": "drain, quarantine and certificates of nodes: `sovctl node`",
     "verify": "active tests run on nodes: `sovctl verify`",
+    "scaling": "moves replicas on fixed nodes: `sovctl scaling`. A cluster scales with the exported autoscaler",
     "workload": "only the bounds of autoscaling are exported",
     "compliance": "controls and reports: `sovctl report`. This folder is not evidence",
 }

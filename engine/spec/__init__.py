@@ -27,6 +27,7 @@ from .mirror import SiteMirror
 from .monitoring import Monitoring
 from .perimeter import Perimeter
 from .rollout import MinServing, Rollout
+from .scaling import Scaling
 from .serving import section
 from .serving.api_server import ApiServer, Pooling, Reasoning, StructuredOutputs, Tools
 from .serving.cache import Cache, Offload
@@ -399,6 +400,8 @@ class SiteSpec(SpecModel):
     """Workload for which the pools are sized."""
     sizing: Sizing = Sizing()
     """Further inputs of `sovctl size`."""
+    scaling: Scaling | None = None
+    """Autoscaling on fixed hardware. Default: the replicas of pools do not change."""
     compliance: Compliance = Field(default_factory=Compliance)
     """Control frameworks and retention."""
 

@@ -89,22 +89,30 @@ def node_weights(server: Server, node_gpus: int) -> float:
     return total / max(1, server.gpus // node_gpus)
 
 
+def replicas_for(sized: PoolSizing, sizing: Sizing, percent: float, *, max_replicas: int) -> int:
+    """Return the replicas of a sized pool for a percentage of its peak, with spare replicas, at most `max_replicas`."""
+    assert sized.case.demand is not None
+    assert sized.performance is not None
+    assert sized.limit is not None
+    point = sized.limit.point
+    in_flight = sized.performance.needed_in_flight(point, sized.case.demand, share=percent / 100)
+    needed = max(1, ceil(in_flight / point.in_flight - 1e-9)) + sizing.reserve.spare_replicas
+    return min(max_replicas, needed)
+
+
 def bounds_of(sized: PoolSizing, sizing: Sizing) -> Bounds | None:
     """Return the settings of a pool; None if its workload was not sized."""
     if sized.limit is None or sized.need is None or sized.server is None:
         return None
     case, scaling = sized.case, sizing.autoscaling
-    demand, performance, point = case.demand, sized.performance, sized.limit.point
+    demand, carries = case.demand, sized.limit.point.in_flight
     assert demand is not None
-    assert performance is not None
-    carries = point.in_flight
     lead_s = lead_time_s(case)
     spare_replicas = sizing.reserve.spare_replicas
     max_replicas = max(case.pool.replicas, sized.need.with_reserve or sized.need.replicas)
 
     def replicas(percent: float) -> int:
-        in_flight = performance.needed_in_flight(point, demand, share=percent / 100)
-        return min(max_replicas, max(1, ceil(in_flight / carries - 1e-9)) + spare_replicas)
+        return replicas_for(sized, sizing, percent, max_replicas=max_replicas)
 
     ttft_s = demand.ttft_s
     stays = ""

@@ -33,11 +33,11 @@ def prescales(busy: BusyHours, *, lead_time_s: float, replicas: int) -> list[Pre
     Args:
         lead_time_s: seconds that a replica needs to start.
     """
-    spans = _spans(busy, ceil(lead_time_s / 60))
+    found = spans(busy, ceil(lead_time_s / 60))
     if is_all_week(busy, lead_time_s=lead_time_s):
         return []
     alike: dict[tuple[int, int], list[int]] = {}
-    for start, end in spans:
+    for start, end in found:
         alike.setdefault((start % _DAY, end - start), []).append(start // _DAY)
     return [
         Prescale(_cron(start, days), _cron(start + length, days), replicas) for (start, length), days in alike.items()
@@ -46,11 +46,15 @@ def prescales(busy: BusyHours, *, lead_time_s: float, replicas: int) -> list[Pre
 
 def is_all_week(busy: BusyHours, *, lead_time_s: float) -> bool:
     """Return whether the hours of an entry, with their lead times, cover the whole week."""
-    return any(end - start >= _WEEK for start, end in _spans(busy, ceil(lead_time_s / 60)))
+    return any(end - start >= _WEEK for start, end in spans(busy, ceil(lead_time_s / 60)))
 
 
-def _spans(busy: BusyHours, lead: int) -> list[tuple[int, int]]:
-    """Return disjoint (start, end) in minutes since Sunday 00:00; the last may end in the next week."""
+def spans(busy: BusyHours, lead: int) -> list[tuple[int, int]]:
+    """Return disjoint (start, end) in minutes since Sunday 00:00; the last may end in the next week.
+
+    Args:
+        lead: minutes by which each start is earlier.
+    """
     first, _, last = busy.days.partition("-")
     begins, length = _minutes(busy.start), (_minutes(busy.end) - _minutes(busy.start)) % _DAY or _DAY
     found: list[tuple[int, int]] = []

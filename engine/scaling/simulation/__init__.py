@@ -1,0 +1,1 @@
+"""Simulates a day of requests on the scaled pools of a site, with service times of the sizing model. Pure."""
