@@ -126,8 +126,15 @@ def machines(site_sizing: SiteSizing) -> list[str]:
         lines += [f"  {_units(share)}" for share in laid.units]
     lines += [f"! {problem}" for problem in layout.problems]
     if layout.racks is not None and layout.kw is not None:
-        lines.append(f"{count(layout.racks, 'rack')}, {layout.kw:,.1f} kW maximum")
+        lines.append(f"{count(layout.racks, 'rack')}, {layout.kw:,.1f} kW maximum for connection and cooling")
+    if site_sizing.power is not None:
+        power = site_sizing.power
+        lines.append(f"power: {_kw(power.busy)} in busy hours, {_kw(power.idle)} without requests")
     return lines
+
+
+def _kw(value: Interval) -> str:
+    return f"{value.middle:,.1f} kW (band {value.low:,.1f} to {value.high:,.1f})"
 
 
 def _space(laid: GroupLayout) -> str:
@@ -166,6 +173,9 @@ def _money(costs: MonthlyCosts) -> list[str]:
         f"costs per month over {costs.years:g} years, {costs.currency}: {costs.own_per_month:,.0f} ({parts})",
         f"  {costs.bought:,.0f} bought at the start, {costs.own_in_all:,.0f} in total",
     ]
+    if costs.energy is not None and costs.energy.high:
+        energy = costs.energy
+        lines.append(f"  energy follows the load: {energy.middle:,.0f} (band {energy.low:,.0f} to {energy.high:,.0f})")
     if costs.rent_per_month is not None:
         back = (
             "never cheaper" if costs.pays_back_months is None else f"cheaper after {costs.pays_back_months:,.0f} months"
@@ -233,6 +243,8 @@ def _compared(site_sizing: SiteSizing, only: str | None) -> dict[str, dict[str, 
             whole["racks"] = str(site_sizing.layout.racks)
         if site_sizing.layout.kw is not None:
             whole["kW maximum"] = f"{site_sizing.layout.kw:,.1f}"
+        if site_sizing.power is not None:
+            whole["kW in busy hours"] = _kw(site_sizing.power.busy)
         if site_sizing.costs is not None:
             whole[f"{site_sizing.costs.currency} per month"] = f"{site_sizing.costs.own_per_month:,.0f}"
         found["(site)"] = whole

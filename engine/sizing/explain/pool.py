@@ -25,6 +25,7 @@ from ..performance.capacity import Limit, Performance
 from ..pool.layouts import best_layout, pool_layouts
 from ..pool.pool import PoolSizing
 from ..pool.server import Server
+from .power import power
 from .replicas import growth, replicas, start
 from .step import Step, both_units, seconds
 from .times import at_the_limit, disaggregated_prefill, one_request
@@ -56,6 +57,7 @@ def explain(sized: PoolSizing) -> Iterator[Step]:
     yield replicas(sized)
     yield from growth(sized)
     yield start(sized, server)
+    yield power(sized, sized.limit)
 
 
 def _demand(each: ClassDemand, place: tuple[int, WorkloadClass], more: float) -> Step:

@@ -48,6 +48,7 @@ def render_page(outcome: SiteSizing) -> str:
         site=outcome.spec.site,
         blocks=[_block(sized) for sized in outcome.sizings],
         layout=outcome.layout,
+        power=outcome.power,
         costs=costs,
         cost_plot=None if costs is None else _cost_plot(costs),
         both_units=both_units,

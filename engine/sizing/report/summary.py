@@ -92,7 +92,7 @@ def summary(sized: PoolSizing) -> dict[str, Any]:
 
 def document(outcome: SiteSizing) -> dict[str, Any]:
     """Return the result of a site: pools, machines, costs and autoscaling."""
-    spec, layout, costs = outcome.spec, outcome.layout, outcome.costs
+    spec, layout, costs, power = outcome.spec, outcome.layout, outcome.costs, outcome.power
     groups = [
         {
             "node_group": each.name,
@@ -113,7 +113,13 @@ def document(outcome: SiteSizing) -> dict[str, Any]:
     return {
         "site": spec.site.name,
         "pools": [summary(sized) for sized in outcome.sizings],
-        "machines": {"groups": groups, "racks": layout.racks, "kw": layout.kw, "problems": list(layout.problems)},
+        "machines": {
+            "groups": groups,
+            "racks": layout.racks,
+            "kw": layout.kw,
+            "power_kw": None if power is None else {"busy": interval(power.busy), "idle": interval(power.idle)},
+            "problems": list(layout.problems),
+        },
         "costs": None
         if costs is None
         else {

@@ -1,7 +1,8 @@
 """Compares the costs of a site with renting the same GPUs and with an API, from the prices in site.yaml. Pure.
 
-Costs are per month over the depreciation period, in the site's currency. The break-even volume is the monthly cost
-divided by the API price per request; it does not depend on the utilization of the GPUs.
+Costs are per month over the depreciation period, in the site's currency. Energy follows the load (`power`). The
+break-even volume is the monthly cost divided by the API price per request; it depends on the utilization of the GPUs
+only by the energy.
 
     costs = costs_of(spec, layout, sizings)
     costs.own_per_month, costs.rent_per_month, costs.break_even_requests
@@ -13,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...spec import SiteSpec
+from ..performance.capacity import Interval
 from ..pool.pool import PoolSizing
 from .data_hall import Layout
-
-HOURS_PER_MONTH = 730.0  # 365.25 days of 24 hours in 12 months
+from .power import HOURS_PER_MONTH, site_power
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class MonthlyCosts:
     """Months after which buying is cheaper than renting; None if it is always more expensive."""
     unknown: tuple[str, ...]
     """Costs that are not included, with the reason."""
+    energy: Interval | None = None
+    """Monthly cost of energy with its band; its middle is in `parts_per_month`. None if the power is unknown."""
 
     @property
     def break_even_tokens(self) -> float | None:
@@ -78,11 +81,15 @@ def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> M
     months = prices.years * 12
     parts = [("machines", nodes / months), ("network", prices.network / months)]
     parts.append(("support", bought * prices.support_percent_per_year / 100 / 12))
-    if layout.kw is None:
+    power, energy = site_power(layout, sizings), None
+    if power is None:
         unknown.append("energy: the power of some nodes is not known")
     else:
         overhead = (rack_space.power_usage_effectiveness if rack_space else None) or 1.0
-        parts.append(("energy", layout.kw * overhead * HOURS_PER_MONTH * prices.energy_per_kwh))
+        price = overhead * HOURS_PER_MONTH * prices.energy_per_kwh
+        mean = power.mean(prices.busy_hours_per_month)
+        energy = Interval(mean.low * price, mean.middle * price, mean.high * price)
+        parts.append(("energy", energy.middle))
     if layout.racks is None:
         if prices.rack_per_year:
             unknown.append("racks: their number is not known")
@@ -110,6 +117,7 @@ def costs_of(spec: SiteSpec, layout: Layout, sizings: Sequence[PoolSizing]) -> M
         break_even_requests=own / (api / volume.requests) if api and volume.requests else None,
         pays_back_months=bought / (rent - running) if rent is not None and rent > running else None,
         unknown=tuple(unknown),
+        energy=energy,
     )
 
 

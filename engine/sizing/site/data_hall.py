@@ -149,7 +149,7 @@ def nodes_with_reserve(on_it: Sequence[PoolSizing], gpus: int) -> tuple[int, int
     away = reserve.failed_nodes + reserve.maintenance_nodes if any(each.need for each in on_it) else 0
 
     def shapes(nodes: int) -> list[tuple[int, int]]:
-        return [(_replicas_with_reserve(each, nodes), each.case.pool.gpus_per_replica) for each in on_it]
+        return [(pool_replicas(each, nodes), each.case.pool.gpus_per_replica) for each in on_it]
 
     few = away + 1
     enough = max(few, nodes_for(shapes(few), gpus))
@@ -159,7 +159,7 @@ def nodes_with_reserve(on_it: Sequence[PoolSizing], gpus: int) -> tuple[int, int
     return enough, sum(count * size for count, size in shapes(enough))
 
 
-def _replicas_with_reserve(sized: PoolSizing, nodes: int) -> int:
+def pool_replicas(sized: PoolSizing, nodes: int) -> int:
     """Return the replicas that a pool needs with reserve on `nodes` nodes; without a workload, those of site.yaml."""
     case, need = sized.case, sized.need
     if need is None:

@@ -14,6 +14,7 @@ from ...spec import SiteSpec
 from ..pool.pool import PoolSizing, pool_cases, size_pool
 from .costs import MonthlyCosts, costs_of
 from .data_hall import Layout, site_layout
+from .power import SitePower, site_power
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class SiteSizing:
     layout: Layout
     costs: MonthlyCosts | None
     """None if site.yaml contains no prices."""
+    power: SitePower | None = None
+    """None if the maximum power of a node is unknown."""
 
     @property
     def blocks(self) -> bool:
@@ -37,4 +40,4 @@ def size_site(spec: SiteSpec, catalog: Catalog) -> SiteSizing:
     """Size a site without `auto` fields."""
     sizings = [size_pool(case) for case in pool_cases(spec, catalog)]
     layout = site_layout(spec, catalog, sizings)
-    return SiteSizing(spec, sizings, layout, costs_of(spec, layout, sizings))
+    return SiteSizing(spec, sizings, layout, costs_of(spec, layout, sizings), site_power(layout, sizings))

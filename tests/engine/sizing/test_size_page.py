@@ -85,3 +85,10 @@ def test_parts_of_a_bar_are_as_wide_as_they_are_large(sizes: list[float]) -> Non
 
 def test_words_from_site_yaml_stay_words() -> None:
     assert "<b>" not in bar("<b>", [BarSegment("<b>", "free", 1.0)])
+
+
+def test_the_page_shows_power_under_load_and_the_nameplate() -> None:
+    text = page_of("bank-hybrid")
+    assert "kW, for the electrical connection and cooling" in text
+    assert "in\nbusy hours" in text
+    assert "band of the energy" in text
