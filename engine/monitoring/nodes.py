@@ -11,6 +11,7 @@ from .labels import GATEWAYS, NODES, ON_NODE, ON_PORT
 from .rule import Alert, Group, Severity
 
 FACTS_FILE = "sovctl.prom"
+_FACTS = f'node_textfile_mtime_seconds{{file=~".*/{FACTS_FILE}"}}'
 STALE_MINUTES = 15
 """Minutes without a write after which facts and the ledger are stale; facts are written every minute."""
 
@@ -43,6 +44,12 @@ def fabric_group() -> Group:
             ),
         ),
     )
+
+
+def _absent_facts(spec: SiteSpec) -> str:
+    """Condition that a node has no file of facts. Without a server, sovctl does not write it."""
+    has_writer = spec.monitoring is not None and spec.monitoring.server is not None
+    return f' or up{{job="{NODES}"}} == 1 unless on (node) {_FACTS}' if has_writer else ""
 
 
 def _after_boot(seconds: int) -> str:
@@ -107,8 +114,9 @@ def node_group(spec: SiteSpec) -> Group:
             ),
             Alert(
                 "SovctlFactsStale",
-                f'time() - node_textfile_mtime_seconds{{file=~".*/{FACTS_FILE}"}} > {STALE_MINUTES * 60}'
-                f' or node_textfile_scrape_error{{job="{NODES}"}} > 0',
+                f"time() - {_FACTS} > {STALE_MINUTES * 60}"
+                f' or node_textfile_scrape_error{{job="{NODES}"}} > 0 or sovctl_facts_failed > 0'
+                f"{_absent_facts(spec)}",
                 Severity.CRITICAL,
                 f"Facts of {ON_NODE} are not measured: clock, disks, certificates, ledger.",
             ),

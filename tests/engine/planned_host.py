@@ -9,7 +9,7 @@ from dataclasses import replace
 from node_edits import OTHER_SHA256, STARTED_S, Handle, with_answer, with_file, with_text, with_unit
 
 from sovctl.engine.facts.node import InstalledPackage, NodeFacts
-from sovctl.engine.resources.context import render
+from sovctl.engine.resources.context import ROLES, render
 from sovctl.engine.resources.host import (
     administrator,
     audit,
@@ -395,6 +395,9 @@ def _put_monitoring(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFact
         facts = with_text(facts, file["path"], file["text"])
     text = render("monitoring", "unit.service.j2", item={"name": desired.name, **item})
     facts = with_text(facts, f"/etc/systemd/system/{item['unit']}.service", text)
+    if item["program"]:
+        program = ROLES / "monitoring" / "files" / item["program"]
+        facts = with_file(facts, item["program_path"], sha256_hex(program.read_bytes()))
     return with_unit(facts, item["unit"])
 
 
@@ -409,6 +412,8 @@ def _monitoring_handles(desired: Desired) -> Iterator[Handle]:
     yield handle("unit_sha256", lambda facts: with_file(facts, f"/etc/systemd/system/{unit}.service"))
     yield handle("active", lambda facts: with_unit(facts, unit, active="failed"))
     yield handle("enabled", lambda facts: with_unit(facts, unit, enabled="disabled"))
+    if desired.variables["program"]:
+        yield handle("program_sha256", lambda facts: with_file(facts, desired.variables["program_path"]))
     later = {"mtime_ns": (STARTED_S + 5) * 10**9}
     key = "/etc/sovctl/tls/node.key"
     yield handle(

@@ -11,18 +11,17 @@ from sovctl.support.canonical_json import sha256_hex
 from ...facts.node import NodeFacts
 from ...spec import Node
 from ...spec.service_accounts import MONITORING_USER
-from ..context import Context, render
+from ..context import ROLES, Context, render
 from ..credential import CERTIFICATES
 from ..orphan import UNITS, orphan
 from ..resource import Desired, Risk, State
 from ..resource_type import Query, ResourceType
 from ..services.daemon import PACKAGE_LIST, started_after
 from .places import FOLDER, TEXTFILES
-from .services import MonitoringService, packages, services_on
+from .services import OWN_FILES, PROGRAM, MonitoringService, packages, services_on
 
 KIND = "monitoring"
 PREFIX = "sovctl-monitoring-"
-NAMES = ("node-exporter", "alertmanager", "prometheus")
 _UNIT_FILE = re.compile(rf"{UNITS}{PREFIX}(?P<name>[a-z-]+)\.service")
 
 
@@ -33,7 +32,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
         found = _UNIT_FILE.fullmatch(path)
         if found and found["name"] not in wanted:
             why = "site.yaml has no such service of monitoring on this node; its data stay"
-            yield orphan(KIND, found["name"], [path], why=why, risk=Risk.SERVICE)
+            yield orphan(KIND, found["name"], [*OWN_FILES.get(found["name"], ()), path], why=why, risk=Risk.SERVICE)
     for each in services:
         variables = _variables(each)
         yield Desired(
@@ -41,24 +40,37 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             name=each.name,
             state={
                 **{_key(file.path): sha256_hex(file.text) for file in each.files},
+                **({"program_sha256": _program_sha256(each.program)} if each.program else {}),
                 "unit_sha256": sha256_hex(render(KIND, "unit.service.j2", item={"name": each.name, **variables})),
                 "active": "active",
                 "enabled": "enabled",
                 "runs_what_is_written": True,
             },
-            why=f"{each.package} of the distribution, over TLS with certificates of the site",
+            why=_why(each),
             variables=variables,
             risk=Risk.SERVICE,
             minutes=0.2,
         )
 
 
+def _why(service: MonitoringService) -> str:
+    if service.package:
+        return f"{service.package} of the distribution, with files from site.yaml"
+    return "clock, disks, certificates and ledger of the node as metrics"
+
+
+def _program_sha256(name: str) -> str:
+    return sha256_hex((ROLES / KIND / "files" / name).read_bytes())
+
+
 def _variables(service: MonitoringService) -> dict[str, object]:
     return {
         "unit": service.unit,
         "package": service.package,
+        "program": service.program,
+        "program_path": PROGRAM,
         "command": " ".join(service.argv),
-        "user": MONITORING_USER,
+        "user": "root" if service.program else MONITORING_USER,
         "data": service.data,
         "textfiles": TEXTFILES,
         "files": [{"path": each.path, "text": each.text, "check": each.check} for each in service.files],
@@ -76,11 +88,13 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     unit_file, unit = f"{UNITS}{unit_name}.service", facts.units.get(unit_name)
     if facts.sha256(unit_file) is None:
         return None
+    is_own = bool(desired.variables["program"])
     paths = [each["path"] for each in desired.variables["files"]]
     inputs = [unit_file, *paths, *(each.path for each in CERTIFICATES)]
-    inputs.append(PACKAGE_LIST.format(package=desired.variables["package"]))
+    inputs.append(PACKAGE_LIST.format(package=desired.variables["package"]) if not is_own else PROGRAM)
     return {
         **{_key(path): facts.sha256(path) for path in paths},
+        **({"program_sha256": facts.sha256(PROGRAM)} if is_own else {}),
         "unit_sha256": facts.sha256(unit_file),
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
@@ -92,8 +106,8 @@ def _query(context: Context, node: Node) -> Query:
     files = [file.path for each in services_on(context, node) for file in each.files]
     lists = [PACKAGE_LIST.format(package=name) for name in packages(context, node)]
     return Query(
-        hash=(f"{UNITS}{PREFIX}*", f"{FOLDER}/*", *files, *lists, *(each.path for each in CERTIFICATES)),
-        units=tuple(f"{PREFIX}{name}" for name in NAMES),
+        hash=(f"{UNITS}{PREFIX}*", f"{FOLDER}/*", PROGRAM, *files, *lists, *(each.path for each in CERTIFICATES)),
+        units=tuple(f"{PREFIX}{name}" for name in OWN_FILES),
     )
 
 

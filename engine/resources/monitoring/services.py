@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import yaml
 
+from ...monitoring.nodes import FACTS_FILE
 from ...monitoring.rules import HEAD, rules_yaml
 from ...spec import Node
 from ..context import Context
 from ..credential import MONITORING_KEY, SECRETS, TLS
+from ..gateway.service import DATA as GATEWAY_DATA
 from .notifications import alertmanager_yaml
 from .places import (
     ALERTMANAGER_PORT,
@@ -31,6 +34,18 @@ COLLECTORS = (
 )  # fmt: skip
 """Collectors of the node exporter. `filesystem` is omitted: a service in its own mount namespace would report it
 read-only; the space of disks is in the textfile."""
+PROGRAM = "/usr/local/lib/sovctl/metrics"
+"""Program that writes the facts of a node."""
+OWN_FILES = {
+    "facts": (f"{FOLDER}/facts.json", f"{TEXTFILES}/{FACTS_FILE}", PROGRAM),
+    "node-exporter": (f"{FOLDER}/node-exporter.yaml",),
+    "alertmanager": (f"{FOLDER}/alertmanager.yaml",),
+    "prometheus": (RULES, f"{FOLDER}/prometheus.yaml"),
+}
+"""Files to remove with a service, by its name."""
+FACTS_EVERY_S = 60
+STORES = ("/", "/var/log", "/var/lib/sovctl", "/srv/sovctl", "/opt/sovctl")
+"""Folders whose disks are measured: system, logs, ledger and samples, models, environments."""
 RETENTION_OF_ALERTS = "120h"  # default of Alertmanager
 
 
@@ -54,18 +69,20 @@ class MonitoringService:
 
     Args:
         name: of the resource.
-        package: of the distribution; also the name of its unit, which is disabled.
         argv: command line.
+        package: of the distribution; also the name of its unit, which is disabled. Empty for a program of sovctl.
+        program: file of the role with the program of sovctl; empty for a program of the distribution.
         files: in the order in which they are written, because the check of a file reads the ones before.
-        url: answers 200 if the service runs.
+        url: answers 200 if the service runs; empty for a service without HTTP.
         data: name of its folder below `DATA`; empty without one.
     """
 
     name: str
-    package: str
     argv: tuple[str, ...]
     files: tuple[ConfigurationFile, ...]
-    url: str
+    package: str = ""
+    program: str = ""
+    url: str = ""
     data: str = ""
 
     @property
@@ -76,15 +93,32 @@ class MonitoringService:
 
 def packages(context: Context, node: Node) -> dict[str, str]:
     """Return the reasons of the packages that a node needs, by name."""
-    return {each.package: f"monitoring: {each.name}" for each in services_on(context, node)}
+    return {each.package: f"monitoring: {each.name}" for each in services_on(context, node) if each.package}
 
 
 def services_on(context: Context, node: Node) -> tuple[MonitoringService, ...]:
     """Return the services of a node; empty if site.yaml has no monitoring server."""
     if context.monitoring_server is None:
         return ()
-    exporter = _node_exporter(node)
-    return (exporter, *context.once(_server)) if context.is_monitoring_server(node) else (exporter,)
+    on_every_node = (_facts(context, node), _node_exporter(node))
+    return (*on_every_node, *context.once(_server)) if context.is_monitoring_server(node) else on_every_node
+
+
+def _facts(context: Context, node: Node) -> MonitoringService:
+    settings = {
+        "file": f"{TEXTFILES}/{FACTS_FILE}",
+        "every_s": FACTS_EVERY_S,
+        "stores": list(STORES),
+        "certificates": TLS,
+        "ledger": f"{GATEWAY_DATA}/ledger" if context.serves_gateway(node) else "",
+    }
+    path = f"{FOLDER}/facts.json"
+    return MonitoringService(
+        name="facts",
+        program="metrics",
+        argv=(PROGRAM, f"--config={path}"),
+        files=(ConfigurationFile(path, json.dumps(settings, indent=1) + "\n"),),
+    )
 
 
 def _node_exporter(node: Node) -> MonitoringService:

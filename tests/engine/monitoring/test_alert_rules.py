@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 import yaml
+from pydantic import AnyHttpUrl
 from strategies import EXAMPLES
 
 from sovctl.engine.monitoring.objectives import SERVER_ERRORS
 from sovctl.engine.monitoring.rule import RUNBOOK, Alert, Severity
 from sovctl.engine.monitoring.rules import rule_groups, rules_yaml
 from sovctl.engine.spec import SiteSpec
-from sovctl.engine.spec.monitoring import Monitoring, PoolObjectives
+from sovctl.engine.spec.monitoring import AlertReceiver, AlertWebhook, Monitoring, MonitoringServer, PoolObjectives
 from sovctl.engine.spec.verify import LimitWaiver, Verify
 from sovctl.engine.validation.load import load
 from sovctl.gateway.domain.errors import Code, status_and_message
@@ -41,7 +42,9 @@ WAIVERS = [
 
 @pytest.fixture(scope="module")
 def spec() -> SiteSpec:
-    monitoring = Monitoring(pools=[PoolObjectives(pool="chat")])
+    receiver = AlertReceiver(name="incidents", webhook=AlertWebhook(url=AnyHttpUrl("https://10.77.0.1/")))
+    server = MonitoringServer(node="s1", receivers=[receiver])
+    monitoring = Monitoring(pools=[PoolObjectives(pool="chat")], server=server)
     site = load(EXAMPLES / "lab" / "site.yaml").spec
     return site.model_copy(update={"monitoring": monitoring, "verify": Verify(waivers=WAIVERS)})
 

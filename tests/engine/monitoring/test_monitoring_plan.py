@@ -27,6 +27,8 @@ from sovctl.engine.spec import SiteSpec
 from sovctl.engine.validation.load import load, references
 from sovctl.support.errors import SpecError
 
+CHECKS = {"node-exporter": "/usr/bin/promtool check web-config %s", "facts": "/usr/bin/python3 -m json.tool %s"}
+"""Of services without a check on the node."""
 GOLDEN = Path(__file__).parent / "golden"
 
 
@@ -55,9 +57,9 @@ def configuration(context: Context) -> dict[str, str]:
 
 def test_every_node_has_an_exporter_and_one_has_the_server(context: Context) -> None:
     assert {name: list(wanted(context, name)) for name in context.nodes} == {
-        "n1": ["node-exporter"],
-        "n2": ["node-exporter"],
-        "s1": ["node-exporter", "alertmanager", "prometheus"],
+        "n1": ["facts", "node-exporter"],
+        "n2": ["facts", "node-exporter"],
+        "s1": ["facts", "node-exporter", "alertmanager", "prometheus"],
     }
 
 
@@ -85,7 +87,7 @@ def test_the_programs_accept_the_files(context: Context, site: Site, tmp_path: P
             path = tmp_path / file.path.removeprefix("/")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(file.text.replace("/etc/sovctl/", f"{tmp_path}/etc/sovctl/"))
-            check = file.check or "/usr/bin/promtool check web-config %s"
+            check = file.check or CHECKS[service.name]
             done = subprocess.run(check.replace("%s", str(path)).split(), capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stdout + done.stderr
 
@@ -140,7 +142,13 @@ def test_a_node_as_planned_has_no_change_and_every_change_by_hand_is_one(context
 def test_services_are_removed_with_their_section(context: Context) -> None:
     spec = context.spec.model_copy(update={"monitoring": None})
     found = wanted(replace(context, spec=spec), "s1", laid(context, "s1"))
-    assert set(found) == {"alertmanager", "node-exporter", "prometheus"}
+    assert set(found) == {"alertmanager", "facts", "node-exporter", "prometheus"}
+    assert found["facts"].variables["files"] == [
+        "/etc/sovctl/monitoring/facts.json",
+        "/var/lib/sovctl/metrics/sovctl.prom",
+        "/usr/local/lib/sovctl/metrics",
+        "/etc/systemd/system/sovctl-monitoring-facts.service",
+    ]
     assert all(each.state is None for each in found.values())
     assert found["prometheus"].variables["units"] == ["sovctl-monitoring-prometheus.service"]
 
