@@ -61,8 +61,11 @@ class Demo:
         return found
 
 
-def run(name: str, folder: Path) -> Demo:
+def run(name: str, folder: Path, *, engine: str | None = None) -> Demo:
     """Run the demo in a new lab. `folder` is recreated; the lab stays up.
+
+    Args:
+        engine: inference engine of the lab; None for its default.
 
     Raises:
         SovctlError: a step failed; its message was already printed.
@@ -72,7 +75,7 @@ def run(name: str, folder: Path) -> Demo:
     site = str(folder / "site.yaml")
     with _step(demo, "lab", "start the nodes, and a cloud outside the firewall"):
         _sovctl("lab", "down", "--name", name)
-        _sovctl("lab", "up", "--name", name, "--directory", str(folder))
+        _sovctl("lab", "up", "--name", name, "--directory", str(folder), *(["--engine", engine] if engine else []))
     with _step(demo, "plan", "list the changes on every node"):
         _sovctl("plan", site)
         demo.first_plan = _plan(folder)

@@ -17,6 +17,7 @@ from sovctl.support.package_files import package_folder
 
 from .calibrations import ServerCalibration
 from .drivers import DriverLock, load_driver_locks
+from .engines import ENGINES
 from .gpus import Gpu, load_gpus
 from .mig import slice_gpu, slices_of, with_mig_slices
 from .models import ModelEntry, load_models
@@ -36,7 +37,7 @@ class Catalog:
     scalable_units: Mapping[str, ScalableUnit]
     driver_locks: Mapping[str, DriverLock]
     engines: frozenset[str]
-    """Engines whose Python dependencies are locked, such as `vllm-0.32.0`."""
+    """Engines whose packages are locked, such as `vllm-0.32.0`."""
     packs: frozenset[str]
     """Control frameworks that reports can assess."""
     serve_flags: ServeFlags
@@ -75,7 +76,7 @@ def load_catalog() -> Catalog:
         platforms=load_platforms(),
         scalable_units=load_scalable_units(),
         driver_locks=load_driver_locks(),
-        engines=frozenset(path.stem for path in locks.glob("vllm*.txt")),
+        engines=frozenset(path.stem for name in ENGINES for path in locks.glob(f"{name}-[0-9]*.txt")),
         packs=frozenset(pack_names()),
         serve_flags=load_serve_flags(),
     )

@@ -1,4 +1,4 @@
-"""Parses a lock of a Python environment: names, versions and permitted digests. Pure.
+"""Parses a lock of an environment: names, versions and permitted digests. Pure.
 
     aiohttp==3.14.5 ; python_version < "3.14" \\
         --hash=sha256:0133c3c3...
@@ -22,11 +22,13 @@ class LockedPackage:
     Args:
         name: normalized (PEP 503).
         sha256: digests of the permitted files, in the order of the lock.
+        origin: type and namespace of its package URL.
     """
 
     name: str
     version: str
     sha256: tuple[str, ...]
+    origin: str = "pypi"
 
 
 def parse_lock(text: str, *, where: str) -> tuple[LockedPackage, ...]:
@@ -44,4 +46,24 @@ def parse_lock(text: str, *, where: str) -> tuple[LockedPackage, ...]:
         if package is None or not digests:
             raise InputError(f"expected `name==version` with digests, got {entry[:60]}", where=where)
         found.append(LockedPackage(re.sub(r"[-_.]+", "-", package[1]).lower(), package[2], digests))
+    return tuple(found)
+
+
+_DEB = re.compile(r"([0-9a-f]{64})  \S+/([a-z0-9][a-z0-9+.-]+)_([^_/]+)_[a-z0-9]+\.deb")
+
+
+def parse_deb_lock(text: str, *, where: str) -> tuple[LockedPackage, ...]:
+    """Return the packages of a lock of Debian packages, in its order; versions without their epoch.
+
+    Raises:
+        InputError: a line of another form than `SHA-256  path`.
+    """
+    found = []
+    for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        package = _DEB.fullmatch(line)
+        if package is None:
+            raise InputError(f"expected a SHA-256 and the path of a package, got {line[:60]}", where=where)
+        found.append(LockedPackage(package[2], package[3], (package[1],), "deb/debian"))
     return tuple(found)

@@ -12,11 +12,12 @@ from sovctl.support.errors import InputError
 from sovctl.support.package_files import package_folder, package_text
 from sovctl.support.strict_yaml import read_text
 
+from ..catalog.engines import ENGINES
 from ..gather.captures import LIMIT_BYTES
 from ..site.state_folder import SiteState
 from ..spec import SiteSpec
 from ..validation.load import LoadedSpec
-from .lock_file import LockedPackage, parse_lock
+from .lock_file import LockedPackage, parse_deb_lock, parse_lock
 from .node_facts import facts_of
 from .run_evidence import run_evidence
 from .site_values import Sources
@@ -53,10 +54,11 @@ def read_sources(loaded: LoadedSpec, state: SiteState, *, tool_version: str, run
 def read_locks(spec: SiteSpec) -> dict[str, tuple[LockedPackage, ...]]:
     """Return the packages of the locks that the nodes of a site use, by the name of the lock."""
     software = spec.software
-    names = [f"{software.engine}-{software.engine_version}"] if spec.pools else []
-    names += ["gateway"] if spec.gateway else []
-    paths = {name: _LOCKS / f"{name}.txt" for name in [*names, "installer"]}
-    return {name: parse_lock(package_text(path), where=path.name) for name, path in paths.items()}
+    engine = f"{software.engine}-{software.engine_version}"
+    names = [*([engine] if spec.pools else []), *(["gateway"] if spec.gateway else []), "installer"]
+    paths = {name: _LOCKS / f"{name}.txt" for name in names}
+    parsers = {engine: parse_deb_lock} if ENGINES[software.engine].packages == "deb" else {}
+    return {name: parsers.get(name, parse_lock)(package_text(path), where=path.name) for name, path in paths.items()}
 
 
 def read_licences() -> dict[str, str]:

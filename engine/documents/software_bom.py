@@ -1,4 +1,4 @@
-"""Software bill of materials: wheels of the locks that nodes use, and packages in the facts of each node. Pure."""
+"""Software bill of materials: packages of the locks that nodes use, and packages in the facts of each node. Pure."""
 
 from __future__ import annotations
 
@@ -47,17 +47,18 @@ def _wheels(sources: Sources, locks: Mapping[str, tuple[LockedPackage, ...]], li
         for package in packages:
             used.setdefault(package, []).append(lock)
     url = str(sources.spec.artifacts.wheels_url)
-    merged: dict[str, tuple[set[str], set[str]]] = {}
+    merged: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
     for package, names in used.items():
-        digests, in_locks = merged.setdefault(f"{package.name}=={package.version}", (set(), set()))
+        key = (package.origin, f"{package.name}=={package.version}")
+        digests, in_locks = merged.setdefault(key, (set(), set()))
         digests.update(package.sha256)
         in_locks.update(names)
-    return [_wheel(key, sorted(digests), sorted(names), url, licences) for key, (digests, names) in merged.items()]
+    return [_locked(*key, sorted(digests), sorted(names), url, licences) for key, (digests, names) in merged.items()]
 
 
-def _wheel(key: str, digests: list[str], locks: list[str], url: str, licences: Licences) -> Component:
+def _locked(origin: str, key: str, digests: list[str], locks: list[str], url: str, licences: Licences) -> Component:
     name, _, version = key.partition("==")
-    purl = f"pkg:pypi/{name}@{quote(version, safe='.+-')}"
+    purl = f"pkg:{origin}/{quote(name, safe='.+-')}@{quote(version, safe='.+-')}"
     licence = licences.get(key, "")
     is_spdx = licence.startswith("spdx:")
     return Component(

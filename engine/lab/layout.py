@@ -77,24 +77,38 @@ NODES = (
 """Nodes of the preset `lab`."""
 VM_NODE = LabNode("v1", "10.77.0.31", NodeKind.SERVICE, Tier.VM)
 """Node of the preset `vm`."""
-DEFAULT_PRESET, VM_PRESET = "lab", "vm"
+DEFAULT_PRESET, LLAMA_CPP_PRESET, VM_PRESET = "lab", "llama-cpp", "vm"
 PRESETS = {
     DEFAULT_PRESET: NODES,
     "ha": (*NODES, LabNode("s2", "10.77.0.22", NodeKind.SERVICE)),
+    LLAMA_CPP_PRESET: (NODES[0], NODES[2]),
     VM_PRESET: (VM_NODE,),
 }
 """Nodes by preset: name of a site in `templates/presets/`."""
+ENGINE_PRESETS = {"vllm-cpu": DEFAULT_PRESET, "llama.cpp": LLAMA_CPP_PRESET}
+"""Preset of containers by inference engine."""
 
 
-def preset_of(tier: Tier, preset: str | None) -> str:
+def preset_of(tier: Tier, preset: str | None, engine: str | None = None) -> str:
     """Return the preset of a new lab.
 
     Args:
         preset: name from the command line; None for the first preset of the tier.
+        engine: from the command line; None for that of the preset.
 
     Raises:
-        InputError: the tier has no preset of this name.
+        InputError: the tier has no preset of this name, or the engine is of another preset.
     """
+    if engine is not None:
+        if engine not in ENGINE_PRESETS:
+            raise InputError(f"expected one of {', '.join(ENGINE_PRESETS)}, got {engine!r}", where="--engine")
+        if tier is not Tier.CONTAINER or preset not in (None, ENGINE_PRESETS[engine]):
+            raise InputError(
+                f"expected no other preset or tier with --engine {engine}",
+                where="--engine",
+                hint=f"its preset is {ENGINE_PRESETS[engine]}; remove --preset and --tier",
+            )
+        return ENGINE_PRESETS[engine]
     known = [name for name, nodes in PRESETS.items() if all(node.tier is tier for node in nodes)]
     if preset is None:
         return known[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 from sovctl.support.canonical_json import sha256_hex
 
 from ..resources.context import Context
-from ..resources.software.environment import ENGINE, wanted_on
+from ..resources.software.environment import wanted_on
 from .part import Part
 from .refused import LockRefused
 from .targets import NodeTarget
@@ -27,6 +27,9 @@ def environment_parts(
     Raises:
         LockRefused: an environment cannot be resolved for the nodes, or its CUDA needs a newer driver.
     """
+    if context.engine.packages != "wheel" and context.replicas:
+        reason = f"{context.engine.name} is not installed from wheels; {context.engine.lab_only}"
+        raise LockRefused([reason], where="software.engine", hint="locks are for sites with the engine vllm")
     needed = _needed(context, targets)
     _check_driver(context, targets)
     with tempfile.TemporaryDirectory(prefix="sovctl-uv-") as cache:
@@ -77,10 +80,11 @@ def _needed(context: Context, targets: Sequence[NodeTarget]) -> list[tuple[str, 
 
 def _check_driver(context: Context, targets: Sequence[NodeTarget]) -> None:
     """Refuse a driver that is older than the CUDA libraries of the engine require."""
-    floor, branch = driver_floor(context.locks[ENGINE]), int(context.lock.values["branch"])
+    engine_lock = context.locks[context.engine.environment]
+    floor, branch = driver_floor(engine_lock), int(context.lock.values["branch"])
     if floor is None or branch >= floor:
         return
     serving = [each.node.name for each in targets if each.has_gpus and context.replicas_on(each.node)]
     if serving:
-        reason = f"{context.locks[ENGINE].name} needs driver branch {floor} or later, got {branch}"
+        reason = f"{engine_lock.name} needs driver branch {floor} or later, got {branch}"
         raise LockRefused([reason], where=f"node {serving[0]}", hint="choose another `software.lock` in site.yaml")

@@ -6,6 +6,7 @@ text = site_text(answers, today=date.today())     # passes `sovctl validate`
 from __future__ import annotations
 
 import json
+import re
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
@@ -44,7 +45,7 @@ def site_text(answers: NewSite, *, today: date) -> str:
         site=answers,
         pools=pools,
         driver_lock=max(catalog.driver_locks),
-        engine_version=max(each.removeprefix("vllm-") for each in catalog.engines if "cpu" not in each),
+        engine_version=max(each.removeprefix("vllm-") for each in catalog.engines if re.match(r"vllm-\d", each)),
         expires=(today + timedelta(days=EXCEPTION_DAYS)).isoformat(),
     )
 

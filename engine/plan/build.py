@@ -11,6 +11,7 @@ from sovctl.support.package_files import package_folder
 
 from ..catalog.board_services import load_board_services
 from ..catalog.drivers import driver_lock
+from ..catalog.engines import ENGINES
 from ..catalog.operating_systems import component_named
 from ..facts.node import SIMULATION_MARK, NodeFacts
 from ..facts.operating_system import DGX_RELEASE, OS_RELEASE, SECURE_BOOT_VARIABLE
@@ -28,7 +29,7 @@ from ..resources.removal import node_removal
 from ..resources.resource import Change, Desired, State, Verb, difference
 from ..resources.resource_type import Query, ResourceType
 from ..resources.services.unit import full_name
-from ..resources.software.environment import ENGINE, GATEWAY
+from ..resources.software.environment import ENGINE_NAMES, GATEWAY
 from ..spec import Node, SiteSpec
 from ..validation.load import catalog_of
 from . import code_wheel, reboots, unmanaged
@@ -83,7 +84,7 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
         lock=driver_lock(spec.software.lock),
         replicas=tuple(assign_gpus(spec, catalog)),
         locks={
-            ENGINE: LOCKS / engine_lock,
+            ENGINES[spec.software.engine].environment: LOCKS / engine_lock,
             GATEWAY: LOCKS / "gateway.txt",
             "installer": LOCKS / "installer.txt",
         },
@@ -169,7 +170,9 @@ RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
     "credential": lambda change, each: (
         each.kind == "gateway" or (each.kind in ("pool", server.KIND) and change.name in TLS_FILES)
     ),
-    "environment": lambda change, each: (change.name, each.kind) in ((ENGINE, "pool"), (GATEWAY, "gateway")),
+    "environment": lambda change, each: (
+        (each.kind == "pool" and change.name in ENGINE_NAMES) or (change.name, each.kind) == (GATEWAY, "gateway")
+    ),
     "model": lambda change, each: each.kind == "pool" and change.name in each.variables["weights"],
     "imex": lambda _change, each: (each.kind, each.name) == ("service", imex.UNIT),
     "unit": lambda change, each: change.name == _UNIT_OF[each.kind](each),

@@ -62,7 +62,7 @@ class Durations:
     def _download_gb(self, change: Change) -> float:
         if change.verb is Verb.DELETE or not self._is_real:
             return 0.0
-        if change.kind == environment.RESOURCE_TYPE.name and change.name == environment.ENGINE:
+        if change.kind == environment.RESOURCE_TYPE.name and change.name in environment.ENGINE_NAMES:
             return ENGINE_GB
         return self._weights_gb.get(change.name, 0.0) if change.kind == model.RESOURCE_TYPE.name else 0.0
 

@@ -1,4 +1,4 @@
-"""vLLM pools: one systemd unit for each rank of a replica, with the flags of site.yaml, and a probe of the head rank.
+"""Pools: one systemd unit for each rank of a replica, with the flags of site.yaml, and a probe of the head rank.
 
 The ranks of a replica on several nodes are started by an agent on each node.
 
@@ -16,6 +16,8 @@ import yaml
 from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.package_files import package_text
 
+from ..catalog.engines import ENGINES, Engine
+from ..catalog.engines.vllm import VLLM
 from ..facts.node import NodeFacts
 from ..facts.processes import UnitProcess, parse_processes, probe_command
 from ..placement import Replica
@@ -28,8 +30,8 @@ from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
 from .services.daemon import started_after
 from .serving.command_line import added_variables, given_flags, planned_flags
-from .serving.environment import environment
-from .serving.flags import SHUTDOWN_TIMEOUT_S, flags
+from .serving.engines import environment, flags
+from .serving.flags import SHUTDOWN_TIMEOUT_S
 from .serving.group import (
     AGENT_PROGRAMS,
     RDMA_ADAPTERS,
@@ -41,10 +43,13 @@ from .serving.group import (
     needs_rdma,
     observed_agent,
 )
+from .serving.names import instance as instance
+from .serving.names import unit_name as unit_name
 from .serving.node_files import FOLDER, UNITS, joint_sha256
 from .serving.probe_request import probe_request
+from .serving.proxy import expected_proxy, needs_proxy, observed_proxy, proxy_of, proxy_unit
 from .serving.start_time import start_minutes, start_timeout_s
-from .software.environment import ENGINE, folder, stamp
+from .software.environment import folder, stamp
 from .software.model import STORE
 
 PROBE = "/usr/local/lib/sovctl/probe"
@@ -56,19 +61,8 @@ DPKG_LISTS = ("/var/lib/dpkg/info/nvidia-driver-cuda", "/var/lib/dpkg/info/nvidi
 """Prefixes of the driver's `<package>.list` files on Debian and on Ubuntu. dpkg writes them when it unpacks, so a pool
 must start after that."""
 START_TIMEOUT_S = 900
-
-
-def instance(replica: Replica) -> str:
-    """Return the name of a replica on its nodes: `chat` for the first, `chat.1` for the second.
-
-    It cannot be the name of another pool, because names of pools have no dot.
-    """
-    return replica.pool if replica.index == 0 else f"{replica.pool}.{replica.index}"
-
-
-def unit_name(replica: Replica) -> str:
-    """Return the systemd unit of a replica's rank on a node, without `.service`."""
-    return f"sovctl-pool-{instance(replica)}"
+HOME = "/var/lib/sovctl/vllm"
+"""State folder of the account of engines; `StateDirectory=` of the unit."""
 
 
 def api_node(replica: Replica, node: Node) -> str:
@@ -88,13 +82,15 @@ def probe_timer(name: str) -> str:
 
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     # Orphans first, because they may occupy the port or the GPUs of a new replica.
-    yield from _orphans(facts, {instance(replica): is_group(replica) for replica in context.serving_on(node)})
+    wanted = {instance(replica): is_group(replica) for replica in context.serving_on(node)}
+    yield from _orphans(facts, wanted, has_proxies=needs_proxy(context))
     for replica in context.serving_on(node):
         rank = next(rank for rank in replica.ranks if rank.node == node.name)
         name, pool = instance(replica), context.pool(replica.pool)
         chosen, assigned = flags(context, replica, rank), environment(context, replica, rank)
         variables = {
             "unit": unit_name(replica),
+            "engine": _engine(context),
             "flags": chosen,
             "environment": assigned,
             "serves_api": node.name in replica.endpoints,
@@ -103,6 +99,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
             "probe": probe_request(context, pool),
             "weights": weights(pool),
             "group": group_of(context, replica, rank, weights(pool)),
+            "proxy": proxy_of(context, node, replica) if node.name in replica.endpoints else {},
             "fabric": expected_fabric(context.platform(node)),
             "start_timeout_s": max(START_TIMEOUT_S, start_timeout_s(context, replica)),
             "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
@@ -124,9 +121,10 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                 "enabled": "disabled" if is_group(replica) else "enabled",  # the agent starts a rank of a group
                 "runs_what_is_written": True,
                 **(expected_agent(item) if is_group(replica) else {}),
-                "running_flags": list(planned_flags(chosen)),
+                **(expected_proxy(item) if variables["proxy"] else {}),
+                "running_flags": list(planned_flags(chosen, context.engine)),
                 "running_environment": _assignments(assigned),
-                "running_engine": [folder(context, node, ENGINE, facts)],
+                "running_engine": [folder(context, node, context.engine.environment, facts)],
                 **({"probe": "active", "probe_at_boot": "enabled"} if variables["serves_api"] else {}),
             },
             why=_why(pool, replica),
@@ -158,7 +156,9 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     except (yaml.YAMLError, ValueError, RecursionError):  # also numbers of thousands of digits
         written = {}
     observed = dict(written) if isinstance(written, dict) else {}
-    loaded = [config_file, unit_file, stamp(ENGINE), *map(_verified, desired.variables["weights"])]
+    engine = ENGINES[desired.variables["engine"]["name"]]
+    built = stamp(engine.environment)
+    loaded = [config_file, unit_file, built, *map(_verified, desired.variables["weights"])]
     loaded += [credential.path for credential in CERTIFICATES]
     loaded += [path for path in facts.files if path.startswith(DPKG_LISTS)]
     process = parse_processes(facts.answer(PROCESSES)).get(f"{desired.variables['unit']}.service")
@@ -173,15 +173,29 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
         "enabled": unit.enabled if unit else None,
         "runs_what_is_written": started_after(facts, unit, loaded),
         **(observed_agent(facts, desired.name) if desired.variables["group"] else {}),
-        **_running(process, desired.variables["environment"], is_group=bool(desired.variables["group"])),
+        **(observed_proxy(facts, desired.name, built) if desired.variables["proxy"] else {}),
+        **_running(process, engine, desired.variables["environment"], is_group=bool(desired.variables["group"])),
     }
 
 
-def _running(process: UnitProcess | None, planned: Mapping[str, str], *, is_group: bool) -> State:
+def _engine(context: Context) -> dict[str, str]:
+    """Return the parts of the unit that depend on the engine. `command` is empty for vLLM, the launcher's default."""
+    engine = context.engine
+    is_vllm = engine.environment == VLLM.environment
+    return {
+        "name": engine.name,
+        "title": engine.title,
+        "program": engine.program,
+        "command": "" if is_vllm else " ".join(engine.command_line("{model}")),
+        "working_folder": f"{engine.root}/{engine.working_folder}" if engine.working_folder else HOME,
+    }
+
+
+def _running(process: UnitProcess | None, engine: Engine, planned: Mapping[str, str], *, is_group: bool) -> State:
     """Return the state of the server's process; None for every key without a process."""
     if process is None:
         return dict.fromkeys(("running_flags", "running_environment", "running_engine"))
-    given = given_flags(process.argv)
+    given = given_flags(process.argv, engine)
     chosen = {name: process.environment[name] for name in planned if name in process.environment}
     return {
         "running_flags": list(given) if given is not None else [" ".join(process.argv)],
@@ -227,8 +241,14 @@ AGENT_FILES = (
     re.compile(rf"{FOLDER}/{_NAME}\.group\.json"),
 )
 """Files of the agent of a rank, in the order of removal: it is stopped first, because it starts the rank again."""
+PROXY_FILES = (
+    re.compile(rf"{UNITS}/sovctl-proxy-{_NAME}\.service"),
+    re.compile(rf"{FOLDER}/{_NAME}\.nginx\.conf"),
+)
+"""Files of the proxy of a server, in the order of removal."""
 OWN_FILES = (
     *AGENT_FILES,
+    *PROXY_FILES,
     re.compile(rf"{FOLDER}/{_NAME}\.probe\.json"),
     re.compile(rf"{FOLDER}/{_NAME}\.yaml"),
     re.compile(rf"{UNITS}/sovctl-probe-{_NAME}\.timer"),
@@ -249,11 +269,13 @@ FORMER_PROBE_FILES = (
 """Files of probes as sovctl 0.1.0 names them, in the order of removal."""
 
 
-def _orphans(facts: NodeFacts | None, wanted: Mapping[str, bool]) -> Iterator[Desired]:
-    """Return the former files of probes, the replicas with files on the node that are not wanted, and stale agents.
+def _orphans(facts: NodeFacts | None, wanted: Mapping[str, bool], *, has_proxies: bool) -> Iterator[Desired]:
+    """Return the former files of probes, the replicas with files on the node that are not wanted, and stale agents
+    and proxies.
 
     Args:
         wanted: whether each wanted replica is a group, by its `instance` name.
+        has_proxies: whether the replicas have proxies.
     """
     paths = sorted(facts.files if facts else ())
     if former := [path for pattern in FORMER_PROBE_FILES for path in paths if pattern.fullmatch(path)]:
@@ -266,6 +288,10 @@ def _orphans(facts: NodeFacts | None, wanted: Mapping[str, bool]) -> Iterator[De
         # No replica has the name, because theirs have a number after the dot.
         why = "the replica is on one node now"
         yield orphan("pool", f"{name}.group", agents[name], why=why, risk=Risk.WORKLOAD)
+    proxies = {} if has_proxies else _by_name(PROXY_FILES, paths)
+    for name in sorted(proxies.keys() & wanted):
+        why = "the engine requires client certificates itself"
+        yield orphan("pool", f"{name}.proxy", proxies[name], why=why, risk=Risk.WORKLOAD)
 
 
 def _by_name(patterns: Iterable[re.Pattern[str]], paths: Iterable[str]) -> dict[str, list[str]]:
@@ -285,13 +311,14 @@ def _query(context: Context, node: Node) -> Query:
             f"{UNITS}/sovctl-pool-*",
             f"{UNITS}/sovctl-probe-*",
             f"{UNITS}/sovctl-group-*",
+            f"{UNITS}/sovctl-proxy-*",
             f"{UNITS}/sovctl-canary-*",
             PROBE,
             LAUNCHER,
             *AGENT_PROGRAMS,
             FORMER_PROBE_PROGRAM,
             *(f"{prefix}*.list" for prefix in DPKG_LISTS),
-            stamp(ENGINE),
+            stamp(context.engine.environment),
             f"{TLS}/*",
             *(_verified(name) for each in replicas for name in weights(context.pool(each.pool))),
         ),
@@ -299,7 +326,12 @@ def _query(context: Context, node: Node) -> Query:
         units=tuple(
             unit
             for each in replicas
-            for unit in (unit_name(each), probe_timer(instance(each)), agent_unit(instance(each)))
+            for unit in (
+                unit_name(each),
+                probe_timer(instance(each)),
+                agent_unit(instance(each)),
+                *([proxy_unit(instance(each))] if needs_proxy(context) else []),
+            )
         ),
         commands={
             **({PROCESSES: probe_command([f"{unit_name(each)}.service" for each in replicas])} if replicas else {}),

@@ -16,6 +16,7 @@ import planned_host
 from node_edits import OTHER_SHA256, WRITTEN_S, Change, Handle, with_answer, with_file, with_text, with_unit
 from strategies import context, credential_sha256
 
+from sovctl.engine.catalog.engines import ENGINES
 from sovctl.engine.facts import running
 from sovctl.engine.facts.node import InstalledPackage, NodeFacts
 from sovctl.engine.facts.operating_system import OperatingSystem, SecureBoot, Virtualization
@@ -25,6 +26,7 @@ from sovctl.engine.resources.pool import PROCESSES
 from sovctl.engine.resources.resource import Desired
 from sovctl.engine.resources.serving.command_line import arguments
 from sovctl.engine.resources.serving.group import AGENT_PROGRAMS, AGENT_TEMPLATES, agent_files, agent_unit
+from sovctl.engine.resources.serving.proxy import PROXY_TEMPLATES, proxy_files, proxy_unit
 from sovctl.engine.resources.software import environment, model
 from sovctl.engine.spec import Node
 from sovctl.support.canonical_json import sha256_hex
@@ -144,6 +146,10 @@ def _put_pool(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
         facts = with_file(facts, path, sha256_hex(render("pool", template, item=item)))
     if desired.variables["group"]:
         facts = _put_agent(facts, item)
+    if desired.variables["proxy"]:
+        for template, path in zip(PROXY_TEMPLATES, proxy_files(name), strict=True):
+            facts = with_file(facts, path, sha256_hex(render("pool", template, item=item)))
+        facts = with_unit(facts, proxy_unit(name))
     facts = with_unit(facts, f"sovctl-pool-{name}", enabled=(desired.state or {})["enabled"])
     return with_unit(facts, f"sovctl-probe-{name}.timer")
 
@@ -161,7 +167,10 @@ def _put_agent(facts: NodeFacts, item: dict[str, Any]) -> NodeFacts:
 def server_process(desired: Desired) -> dict[str, Any]:
     """The process of a pool's unit as planned, in the form of the process probe."""
     engine = (desired.state or {})["running_engine"][0].removesuffix(environment.GENERATION)
-    argv = [f"{engine}/bin/python", "/opt/sovctl/vllm/bin/vllm", "serve", *arguments(desired.variables["flags"])]
+    kind, flags = ENGINES[desired.variables["engine"]["name"]], desired.variables["flags"]
+    argv = [*kind.command_line(str(flags["model"])), *arguments(flags)[1:]]
+    if kind.environment == "vllm":  # a script
+        argv = [f"{engine}/bin/python", *argv]
     systemd = {"PATH": "(not read)", "INVOCATION_ID": "(not read)", "HOME": "/var/lib/sovctl/vllm"}
     return {"pid": 700, "argv": argv, "environment": systemd | desired.variables["environment"], "folders": [engine]}
 
@@ -356,6 +365,12 @@ def _pool(desired: Desired) -> Iterator[Handle]:
         timer = f"sovctl-probe-{desired.name}.timer"
         yield Handle("pool", desired.name, "probe", _unit(timer, active="inactive"))
         yield Handle("pool", desired.name, "probe_at_boot", _unit(timer, enabled="disabled"))
+    if desired.variables["proxy"]:
+        proxy = proxy_unit(desired.name)
+        yield Handle("pool", desired.name, "proxy_sha256", _file(f"/etc/sovctl/pools/{desired.name}.nginx.conf"))
+        yield Handle("pool", desired.name, "proxy", _unit(proxy, active="failed"))
+        yield Handle("pool", desired.name, "proxy_at_boot", _unit(proxy, enabled="disabled"))
+        yield Handle("pool", desired.name, "proxy_runs_what_is_written", _unit(proxy, started_s=WRITTEN_S - 1))
     yield from _unit_handles(desired, unit)
 
 

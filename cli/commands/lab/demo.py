@@ -7,7 +7,7 @@ import typer
 
 from sovctl.support.errors import ExitCode
 
-from . import DEFAULT_NAME, Name
+from . import DEFAULT_NAME, EngineName, Name
 
 
 def register(lab: typer.Typer) -> None:
@@ -20,6 +20,7 @@ def demo(
     directory: Annotated[
         Path, typer.Option("--directory", help="Folder for keys, site.yaml, state and report; its content is replaced.")
     ] = Path("build/demo"),
+    engine: EngineName = None,
 ) -> int:
     """Run plan, apply, verify and report in a new lab, and print a summary. Example: sovctl lab demo"""
     from sovctl.engine.lab.lifecycle import requirements
@@ -28,6 +29,6 @@ def demo(
     from ...views.demo import show_demo
 
     requirements.require_root()
-    done = run(name, directory)
+    done = run(name, directory, engine=engine)
     show_demo(done)
     return ExitCode.FAILURE if done.problems else ExitCode.OK

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 
 class EngineCapability(StrEnum):
@@ -83,10 +84,13 @@ class Engine:
         environment: name of its link in /opt/sovctl.
         capabilities: features that sovctl configures.
         metrics: names of its metrics.
-        command: words before the flags; `{root}` is /opt/sovctl and the environment, `{model}` the model's path.
+        command: words before the flags; `{root}` is the folder of the environment, `{model}` the model's path.
+        proxy_command: the words that start nginx; empty for an engine that requires client certificates itself.
+        marker: the word of `command` after which flags begin.
         variables: environment of every process, which disables outbound requests.
         forbidden_variables: variables that open development endpoints or let a request load files.
         working_folder: below `{root}`; empty: the state folder of the unit.
+        packages: format of the packages in its lock.
         lab_only: why only a lab may use it; empty if every site may.
         uses_nccl: whether ranks communicate by NCCL, and processes run on GPUs.
         not_run: why no server of it was run; empty for a tested engine.
@@ -99,10 +103,37 @@ class Engine:
     capabilities: frozenset[EngineCapability]
     metrics: Metrics
     command: tuple[str, ...]
+    marker: str
+    proxy_command: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     forbidden_variables: frozenset[str] = frozenset()
     working_folder: str = ""
+    packages: Literal["wheel", "deb"] = "wheel"
     lab_only: str = ""
     uses_nccl: bool = True
     not_run: str = ""
     source: str
+
+    @property
+    def root(self) -> str:
+        """Path of the environment on a node; a link to the folder in use."""
+        return f"/opt/sovctl/{self.environment}"
+
+    @property
+    def program(self) -> str:
+        """Name of the server's program in texts."""
+        return (
+            " ".join(self.command[:2]).rpartition("/")[2] if self.marker == "serve" else self.marker.rpartition("/")[2]
+        )
+
+    def command_line(self, model: str) -> list[str]:
+        """Return the words before the flags.
+
+        Args:
+            model: path of the model.
+        """
+        return [word.format(root=self.root, model=model) for word in self.command]
+
+    def is_marker(self, word: str) -> bool:
+        """Return whether a word of a command line is the one after which flags begin."""
+        return word == self.marker.format(root=self.root)

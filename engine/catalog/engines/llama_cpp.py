@@ -1,7 +1,7 @@
 """llama.cpp: `llama-server` of Debian unstable, on the CPU, for labs.
 
 Its packages are unpacked into a folder of their own, because they need a newer C library than Debian 12 has. The
-loader of that folder starts the server with the folder's libraries.
+loader of that folder starts the server and its TLS proxy with the folder's libraries.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from .engine import Engine, EngineCapability, Metric, Metrics
 
 _LIBRARIES = "{root}/usr/lib/x86_64-linux-gnu"
+_LOADER = ("{root}/usr/lib64/ld-linux-x86-64.so.2", "--library-path", f"{_LIBRARIES}:{_LIBRARIES}/llama")
 
 LLAMA_CPP = Engine(
     name="llama.cpp",
@@ -21,13 +22,13 @@ LLAMA_CPP = Engine(
         steps="llamacpp:n_decode_total",
     ),
     command=(
-        "{root}/usr/lib64/ld-linux-x86-64.so.2",
-        "--library-path",
-        f"{_LIBRARIES}:{_LIBRARIES}/llama",
+        *_LOADER,
         "{root}/usr/bin/llama-server",
         "--model",
         "{model}",
     ),
+    proxy_command=(*_LOADER, "{root}/usr/sbin/nginx"),
+    marker="{root}/usr/bin/llama-server",
     variables={"LLAMA_ARG_OFFLINE": "1"},
     forbidden_variables=frozenset(
         {
@@ -37,6 +38,7 @@ LLAMA_CPP = Engine(
         }
     ),
     working_folder="usr/lib/x86_64-linux-gnu/ggml/backends0",  # ggml searches its CPU variants in the current folder
+    packages="deb",
     lab_only="a package of Debian unstable, without security support",
     uses_nccl=False,
     source="llama.cpp 0.7.0 (build 11669) of Debian unstable, `llama-server --help` and /metrics",

@@ -20,6 +20,7 @@ VLLM = Engine(
         steps="vllm:iteration_tokens_total_count",
     ),
     command=("{root}/bin/vllm", "serve", "{model}"),
+    marker="serve",
     variables={"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"},
     forbidden_variables=frozenset(
         {
@@ -32,7 +33,6 @@ VLLM = Engine(
 VLLM_CPU = replace(
     VLLM,
     name="vllm-cpu",
-    title="vLLM on the CPU",
     capabilities=VLLM.capabilities - {EngineCapability.SLEEP},  # "not supported on current platform" (0.32.0)
     lab_only="a community build without support",
     uses_nccl=False,

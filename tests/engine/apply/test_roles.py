@@ -86,6 +86,7 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                 case "pool":
                     names = ("pool.yaml", "unit.service", "probe.json", "probe.service", "probe.timer")
                     names += ("group.json", "group.service") if item["group"] else ()
+                    names += ("nginx.conf", "proxy.service") if item["proxy"] else ()
                     found += [(role, f"{name}.j2", {"item": item}) for name in names]
     return found
 

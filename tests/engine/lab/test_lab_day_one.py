@@ -96,7 +96,8 @@ class DayOne:
     @cached_property
     def wheels(self) -> list[str]:
         """Folders of wheels of the lab's cache."""
-        return [str(wheelhouse.ensure_wheels(lock, progress=lambda _: None)) for lock in wheelhouse.locks()]
+        locks = wheelhouse.locks(has_vllm=True)
+        return [str(wheelhouse.ensure_wheels(lock, progress=lambda _: None)) for lock in locks]
 
     def lock(self, name: str, base: list[str]) -> Path:
         """Lock the site into a folder."""

@@ -10,6 +10,7 @@ from ....resources.gateway.service import UNIT as GATEWAY_UNIT
 from ....resources.host import imex
 from ....resources.pool import instance, unit_name
 from ....resources.serving.group import agent_unit, is_group
+from ....resources.serving.proxy import listening_unit
 from ....resources.serving.rank_ports import ports_of
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
@@ -49,7 +50,9 @@ class ListenersAsPlanned(Check[Expected]):
         context, spec = site.context, site.context.spec
         ports: dict[int, tuple[str, ...]] = {spec.access.port: _SSH_UNITS}
         replicas = context.replicas_on(node)
-        ports |= {each.port: (f"{unit_name(each)}.service",) for each in replicas if node.name in each.endpoints}
+        ports |= {
+            each.port: (f"{listening_unit(context, each)}.service",) for each in replicas if node.name in each.endpoints
+        }
         for each in filter(is_group, replicas):
             ports[ports_of(context, each).agent] = (f"{agent_unit(instance(each))}.service",)
         if context.is_gateway(node):

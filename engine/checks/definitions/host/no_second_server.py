@@ -1,4 +1,4 @@
-"""host.no-second-server: servers of vLLM and of the gateway run in their planned units only."""
+"""host.no-second-server: servers of engines and of the gateway run in their planned units only."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 
 # The variables keep the words out of the command line of this shell, which the loop reads too.
-_SCRIPT = r"""v=vll g=sovctl.gatewa n=0
+_SCRIPT = r"""v=vll l=lama-serve g=sovctl.gatewa n=0
 for p in /proc/[0-9]*; do
   n=$((n + 1))
   case $(tr '\0' ' ' <"$p/cmdline" 2>/dev/null) in
-    *"${v}m serve"*|*"${v}m.entrypoints"*|*"-m ${g}y serve"*) echo "${p#/proc/} $(tail -n 1 "$p/cgroup" 2>/dev/null)" ;;
+    *"${v}m serve"*|*"${v}m.entrypoints"*|*"${l}r "*|*"-m ${g}y serve"*)
+      echo "${p#/proc/} $(tail -n 1 "$p/cgroup" 2>/dev/null)" ;;
   esac
 done
 echo "processes $n"
@@ -37,7 +38,7 @@ class Expected(Expectation):
 
 class NoSecondServer(Check[Expected]):
     id, version, method = "host.no-second-server", 1, Method.EXAMINE
-    title = "no server of vLLM or of the gateway runs outside its unit"
+    title = "no server of an engine or of the gateway runs outside its unit"
     controls = ("cm-11", "cm-7", "cm-7.5")
     severity = Severity.HIGH
     remedy = "stop the process, and find the account and the session that started it"

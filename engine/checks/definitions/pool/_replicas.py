@@ -8,10 +8,9 @@ from typing import Any
 
 from ....catalog.engines.vllm import VLLM
 from ....resources import pool as pool_resource
-from ....resources.serving.environment import environment
-from ....resources.serving.flags import flags
+from ....resources.serving.engines import environment, flags
 from ....resources.serving.node_files import FOLDER
-from ....resources.software.environment import ENGINE, folder
+from ....resources.software.environment import folder
 from ....spec import Node
 from ...model.check import Expectation
 from ...model.check_context import CheckContext
@@ -60,7 +59,7 @@ def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
             port=replica.port,
             serves_api=node.name in replica.endpoints,
             environment=environment(context, replica, rank),
-            engine=folder(context, node, ENGINE, None),
+            engine=folder(context, node, context.engine.environment, None),
             engine_version=context.spec.software.engine_version,
             engine_name=context.engine.name,
         )

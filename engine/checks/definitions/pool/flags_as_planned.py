@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from ....catalog.engines import ENGINES
+from ....catalog.engines.vllm import VLLM
 from ....facts.processes import parse_processes, probe_command
 from ....facts.unreadable import MALFORMED, Unreadable, excerpt
 from ....resources.credential import TLS
@@ -77,11 +79,12 @@ def _process_findings(text: str, expected: Expected) -> Iterator[Judgement]:
     if process is None:
         yield unknown(f"a process of {expected.unit}", "none")
         return
-    given = given_flags(process.argv)
+    engine = ENGINES[expected.engine_name]
+    given = given_flags(process.argv, engine)
     if given is None:
-        yield failed("`vllm serve` as the unit's process", excerpt(" ".join(process.argv)))
+        yield failed(f"`{engine.program}` as the unit's process", excerpt(" ".join(process.argv)))
         return
-    planned = planned_flags(expected.flags)
+    planned = planned_flags(expected.flags, engine)
     for flag in planned:
         if flag not in given:
             yield failed(f"{flag} in the running process", _same_name(flag, given))
@@ -113,6 +116,8 @@ def _file_findings(written: Mapping[str, Any], planned: Mapping[str, Any]) -> It
 
 
 def _api_findings(sections: ProbeSections, expected: Expected) -> Iterator[Judgement]:
+    if ENGINES[expected.engine_name].environment != VLLM.environment:
+        return  # other engines return no settings
     results = {str(row.get("path")): row for row in map(_json_object, sections.text("api").splitlines())}
     for path in ("/version", "/v1/models", "/metrics"):
         row = results.get(path, {"error": "no result"})
