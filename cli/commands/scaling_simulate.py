@@ -30,13 +30,23 @@ def load_scaled(site: Path) -> LoadedSpec:
         InputError: the section is absent.
     """
     from sovctl.engine.validation.load import load
-    from sovctl.support.errors import InputError
 
     loaded = load(site / "site.yaml" if site.is_dir() else site)
+    check_section(loaded)
+    return loaded
+
+
+def check_section(loaded: LoadedSpec) -> None:
+    """Check that a site has the section `scaling`.
+
+    Raises:
+        InputError: the section is absent.
+    """
+    from sovctl.support.errors import InputError
+
     if loaded.spec.scaling is None:
         hint = "add `scaling` with bounds of pools; docs/scaling.md shows one"
-        raise InputError("site.yaml has no section `scaling`", where=str(site), hint=hint)
-    return loaded
+        raise InputError("site.yaml has no section `scaling`", where=str(loaded.path), hint=hint)
 
 
 def simulate(

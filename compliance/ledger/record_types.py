@@ -47,6 +47,13 @@ RECORD_TYPES = {
     "recovered": "a killed writer's entries were adopted",
     "report": "a report was published",
     "report-signed": "a person signed a report",
+    "scaling-alert": "pools of autoscaling with missing metrics or GPUs changed",
+    "scaling-failed": "a step of autoscaling was not confirmed",
+    "scaling-move": "a move of autoscaling began",
+    "scaling-moved": "steps of autoscaling were confirmed",
+    "standing-plan": "a standing plan of autoscaling was requested",
+    "standing-plan-approved": "a second person approved a standing plan",
+    "standing-plan-revoked": "a standing plan was revoked",
     "waivers": "the waivers in effect changed",
 }
 """Sentence by type."""

@@ -18,7 +18,7 @@ from ..plan.file import Plan
 from ..plan.serving import Serving
 from ..resources.resource import Change
 from ..site.site import Site
-from .availability.drain import GatewayDrainer
+from .availability.drain import REASON, GatewayDrainer
 from .availability.gate import MakeGate
 from .availability.rollout import Rollout
 from .execution import AnsibleExecutor
@@ -104,7 +104,7 @@ def run_waves(
         )
         serving = Serving(context)
         rollout = Rollout(serving, serving.now(facts), run.allow_downtime, site.spec.rollout.max_failed_nodes)
-        drainer = GatewayDrainer(site, context, run_id=run.run_id)
+        drainer = GatewayDrainer(site, context, reason=f"{REASON} {run.run_id}")
         checks = gate(ledger, plan.sha256, run.run_id)
         runner = WaveRunner(context, current, facts, plan.scope, rollout, executor, drainer, checks, journal, report)
         try:

@@ -15,6 +15,7 @@
   documents/  records for authorities and auditors, and bills of materials
   foreign/    imported results of other tools
   golden/     recorded tokens of pools
+  scaling/    standing plan and state of autoscaling
   seeds/      installer seeds of nodes, with private host keys until they are erased
   inventory.json   status of the nodes of `sovctl inventory collect`
   waivers/    waivers and attestations in effect, as last recorded in the ledger

@@ -77,11 +77,11 @@ class GatewayDrainer:
     """Drains through the gateway nodes of a site.
 
     Args:
-        run_id: of the apply, shown by `sovctl gateway servers list`.
+        reason: shown by `sovctl gateway servers list`; of an apply, it begins with `REASON`.
     """
 
-    def __init__(self, site: Site, context: Context, *, run_id: str) -> None:
-        self._site, self._reason = site, f"{REASON} {run_id}"
+    def __init__(self, site: Site, context: Context, *, reason: str) -> None:
+        self._site, self._reason = site, reason
         self._timeout_s = site.spec.rollout.drain_timeout_s
         self._urls = {Server(each.pool, instance(each)): api_urls(context, each) for each in context.replicas}
 
