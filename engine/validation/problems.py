@@ -107,15 +107,10 @@ def _problem(kind: str, loc: tuple[str | int, ...], got: Any) -> Problem:
         return Problem(f"expected {expected}, got a literal value (not shown)", where=where, hint=_SECRET_HINT)
     if where == "software.engine" and str(got).lower() in REFUSED:
         reason = REFUSED[str(got).lower()]
-        return Problem(f"expected another engine than {got}: {reason}", where=where, hint=f"use {_listed(node)}")
+        return Problem(f"expected another engine than {got}: {reason}", where=where, hint="use vllm")
     return Problem(
         f"expected {schema.words(node, got=got)}, got {format_value(got)}", where=where, hint=_hint(node, loc, got)
     )
-
-
-def _listed(node: dict[str, Any]) -> str:
-    *first, last = schema.choices(node)
-    return f"{', '.join(first)} or {last}"
 
 
 def _wrong_key(loc: tuple[str | int, ...]) -> Problem:

@@ -30,6 +30,9 @@ ENGINES = (
     MetricNames(b"vllm:num_requests_waiting", b"vllm:num_requests_running", b"vllm:gpu_cache_usage_perc"),
     # llama.cpp 0.7.0, measured 2026-11
     MetricNames(b"llamacpp:requests_deferred", b"llamacpp:requests_processing", None),
+    # SGLang and TensorRT-LLM: from their documents (engine/catalog/engines/), not run
+    MetricNames(b"sglang:num_queue_reqs", b"sglang:num_running_reqs", b"sglang:token_usage"),
+    MetricNames(b"trtllm_num_requests_waiting", b"trtllm_num_requests_running", b"trtllm_kv_cache_utilization"),
 )
 """In the order in which they are tried."""
 _CACHE = b"vllm:cache_config_info"

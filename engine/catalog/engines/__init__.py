@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from .engine import Engine, EngineCapability, Metric, Metrics
 from .llama_cpp import LLAMA_CPP
+from .sglang import SGLANG
+from .tensorrt_llm import TENSORRT_LLM
 from .vllm import VLLM, VLLM_CPU
 
 __all__ = ["ENGINES", "REFUSED", "Engine", "EngineCapability", "Metric", "Metrics"]
 
-ENGINES = {each.name: each for each in (VLLM, VLLM_CPU, LLAMA_CPP)}
+ENGINES = {each.name: each for each in (VLLM, VLLM_CPU, LLAMA_CPP, SGLANG, TENSORRT_LLM)}
 """By the value of `software.engine`."""
 
 REFUSED = {

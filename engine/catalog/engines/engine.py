@@ -84,8 +84,10 @@ class Engine:
         environment: name of its link in /opt/sovctl.
         capabilities: features that sovctl configures.
         metrics: names of its metrics.
+        metrics_path: path of the metrics on the server; a proxy serves it as /metrics.
         command: words before the flags; `{root}` is the folder of the environment, `{model}` the model's path.
         proxy_command: the words that start nginx; empty for an engine that requires client certificates itself.
+        has_unix_socket: whether a server with a proxy listens on a Unix socket instead of a loopback port.
         marker: the word of `command` after which flags begin.
         variables: environment of every process, which disables outbound requests.
         forbidden_variables: variables that open development endpoints or let a request load files.
@@ -102,9 +104,11 @@ class Engine:
     environment: str
     capabilities: frozenset[EngineCapability]
     metrics: Metrics
+    metrics_path: str = "/metrics"
     command: tuple[str, ...]
     marker: str
     proxy_command: tuple[str, ...] = ()
+    has_unix_socket: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
     forbidden_variables: frozenset[str] = frozenset()
     working_folder: str = ""

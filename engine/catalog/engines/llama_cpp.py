@@ -28,6 +28,7 @@ LLAMA_CPP = Engine(
         "{model}",
     ),
     proxy_command=(*_LOADER, "{root}/usr/sbin/nginx"),
+    has_unix_socket=True,
     marker="{root}/usr/bin/llama-server",
     variables={"LLAMA_ARG_OFFLINE": "1"},
     forbidden_variables=frozenset(

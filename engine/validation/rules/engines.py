@@ -10,6 +10,7 @@ from sovctl.support.errors import Problem
 from ...catalog.engines import ENGINES, EngineCapability
 from ...placement import try_assign_gpus
 from ...spec import Pool
+from ...spec.scaling import IdleState
 from ...spec.serving.section import ServeSection
 from .rule import SiteUnderValidation
 
@@ -64,7 +65,7 @@ def check_capabilities(site: SiteUnderValidation) -> Iterator[Problem]:
     known = ENGINES[site.spec.software.engine].capabilities
     for where, capability in _requested(site):
         if capability not in known:
-            having = [each.name for each in ENGINES.values() if capability in each.capabilities]
+            having = [each.name for each in ENGINES.values() if capability in each.capabilities and not each.not_run]
             yield Problem(
                 f"expected no request of `{capability}`, which {site.spec.software.engine} lacks",
                 where=where,
@@ -88,5 +89,8 @@ def _requested(site: SiteUnderValidation) -> Iterator[tuple[str, EngineCapabilit
         if pool.name in groups:
             field = "nodes_per_stage" if pool.nodes_per_stage > 1 else "pipeline_parallel_size"
             yield f"pools[{index}].{field}", EngineCapability.MULTI_NODE
+    for index, scaled in enumerate(site.spec.scaling.pools if site.spec.scaling else ()):
+        if scaled.idle is IdleState.ASLEEP:
+            yield f"scaling.pools[{index}].idle", EngineCapability.SLEEP
     for index, _ in enumerate(site.spec.monitoring.pools if site.spec.monitoring else ()):
         yield f"monitoring.pools[{index}]", EngineCapability.LATENCY_METRICS

@@ -15,6 +15,7 @@ from sovctl.support.errors import Problem
 from sovctl.support.suggestions import nearest_few
 
 from ...catalog import ModelEntry
+from ...catalog.engines import ENGINES
 from ...spec.gateway.policy import NAME_LANGUAGES, Action, EntityKind
 from ...spec.gateway.routing import Route
 from ...spec.gateway.section import CloudProxy, Gateway
@@ -104,6 +105,13 @@ def _near_models(name: str, models: Mapping[str, ModelEntry]) -> list[str]:
 def check_software(site: SiteUnderValidation) -> Iterator[Problem]:
     chosen = site.spec.software
     yield from unknown_name("driver lock", chosen.lock, site.catalog.driver_locks, "software.lock")
+    if reason := ENGINES[chosen.engine].not_run:
+        yield Problem(
+            f"expected an engine that was run, got `{chosen.engine}`: {reason}",
+            where="software.engine",
+            hint="use vllm; docs/engines.md",
+        )
+        return
     known = {each.removeprefix(f"{chosen.engine}-") for each in site.catalog.engines}
     versions = sorted(each for each in known if each[0].isdecimal())
     yield from unknown_name(f"version of {chosen.engine}", chosen.engine_version, versions, "software.engine_version")

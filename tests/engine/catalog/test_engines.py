@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from strategies import EXAMPLES
 
@@ -41,3 +44,21 @@ def test_alerts_name_metrics_of_the_engine_only() -> None:
     text = rules_yaml(spec.model_copy(update={"software": software, "monitoring": Monitoring()}))
     assert "llamacpp:n_decode_total" in text
     assert "vllm:" not in text
+
+
+def test_the_page_has_the_capabilities_and_metrics_of_each_engine() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "engines.md").read_text()
+    head = re.search(r"^\| capability \| requested by \| (.+) \|$", page, re.MULTILINE)
+    assert head is not None
+    assert [name.strip("`") for name in head[1].split(" | ")] == list(ENGINES)
+    for capability in EngineCapability:
+        row = re.search(rf"^\| `{capability}` \| .+? \| ((?:yes|no)(?: \| (?:yes|no))*) \|$", page, re.MULTILINE)
+        assert row is not None, capability
+        assert row[1].split(" | ") == [_yes(capability in each.capabilities) for each in ENGINES.values()], capability
+    for engine in ENGINES.values():
+        for metric in (engine.metrics.running, engine.metrics.waiting, engine.metrics.kv_cache):
+            assert metric is None or f"`{metric.name}`" in page
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"

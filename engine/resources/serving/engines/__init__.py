@@ -11,13 +11,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ....catalog.engines.llama_cpp import LLAMA_CPP
+from ....catalog.engines.sglang import SGLANG
+from ....catalog.engines.tensorrt_llm import TENSORRT_LLM
 from ....catalog.engines.vllm import VLLM, VLLM_CPU
 from ....placement import Rank, Replica
 from ....spec.serving.section import FlagValue
 from ...context import Context
 from .. import environment as vllm_environment
 from .. import flags as vllm_flags
-from . import llama_cpp
+from . import llama_cpp, sglang, tensorrt_llm
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ _ENGINES: Mapping[str, _Rendering] = {
     VLLM.name: _VLLM,
     VLLM_CPU.name: _VLLM,
     LLAMA_CPP.name: _Rendering(llama_cpp.flags, llama_cpp.environment),
+    SGLANG.name: _Rendering(sglang.flags, sglang.environment),
+    TENSORRT_LLM.name: _Rendering(tensorrt_llm.flags, tensorrt_llm.environment),
 }
 
 
