@@ -14,6 +14,7 @@ from sovctl.support.strict_yaml import read_text
 
 from ..catalog.engines import ENGINES
 from ..gather.captures import LIMIT_BYTES
+from ..resources.software.engine_lock import engine_lock
 from ..site.state_folder import SiteState
 from ..spec import SiteSpec
 from ..validation.load import LoadedSpec
@@ -53,11 +54,10 @@ def read_sources(loaded: LoadedSpec, state: SiteState, *, tool_version: str, run
 
 def read_locks(spec: SiteSpec) -> dict[str, tuple[LockedPackage, ...]]:
     """Return the packages of the locks that the nodes of a site use, by the name of the lock."""
-    software = spec.software
-    engine = f"{software.engine}-{software.engine_version}"
+    engine = engine_lock(spec)
     names = [*([engine] if spec.pools else []), *(["gateway"] if spec.gateway else []), "installer"]
     paths = {name: _LOCKS / f"{name}.txt" for name in names}
-    parsers = {engine: parse_deb_lock} if ENGINES[software.engine].packages == "deb" else {}
+    parsers = {engine: parse_deb_lock} if ENGINES[spec.software.engine].packages == "deb" else {}
     return {name: parsers.get(name, parse_lock)(package_text(path), where=path.name) for name, path in paths.items()}
 
 

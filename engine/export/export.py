@@ -42,6 +42,14 @@ def require_exportable(spec: SiteSpec) -> None:
     """
     if not spec.pools:
         raise InputError("the site has no pool", where="pools", hint="add a pool, or run `sovctl apply` instead")
+    for index, pool in enumerate(spec.pools):
+        if pool.prefill is not None:
+            raise InputError(
+                f"expected no pair of pools, got `{pool.name}` with prefill by `{pool.prefill.pool}`, which has no"
+                " manifests yet",
+                where=f"pools[{index}].prefill",
+                hint="serve these pools with `sovctl apply`, or remove `prefill`",
+            )
     engine = spec.software.engine
     if engine != VLLM.name:
         reason = "which runs in the lab only" if ENGINES[engine].lab_only else "which has no manifests yet"

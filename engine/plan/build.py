@@ -29,6 +29,7 @@ from ..resources.removal import node_removal
 from ..resources.resource import Change, Desired, State, Verb, difference
 from ..resources.resource_type import Query, ResourceType
 from ..resources.services.unit import full_name
+from ..resources.software.engine_lock import engine_lock
 from ..resources.software.environment import ENGINE_NAMES, GATEWAY
 from ..spec import Node, SiteSpec
 from ..validation.load import catalog_of
@@ -75,7 +76,6 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
                 hint="use `sovctl size`, or remove `mig` to plan this site with whole GPUs",
             )
     catalog = catalog_of(spec, site_folder)
-    engine_lock = f"{spec.software.engine}-{spec.software.engine_version}.txt"
     key_file, access_key_file = site_folder / spec.artifacts.apt_key_file, site_folder / spec.access.key_file
     return Context(
         spec=spec,
@@ -84,7 +84,7 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
         lock=driver_lock(spec.software.lock),
         replicas=tuple(assign_gpus(spec, catalog)),
         locks={
-            ENGINES[spec.software.engine].environment: LOCKS / engine_lock,
+            ENGINES[spec.software.engine].environment: LOCKS / f"{engine_lock(spec)}.txt",
             GATEWAY: LOCKS / "gateway.txt",
             "installer": LOCKS / "installer.txt",
         },

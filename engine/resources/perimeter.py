@@ -23,6 +23,7 @@ from .monitoring.places import NODE_EXPORTER_PORT
 from .monitoring.scrape import scrape_port
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
+from .serving.kv_transfer import peers_of, side_channel_port
 from .serving.rank_ports import ASSIGNED_PORTS, ports_of
 
 FILE = "/etc/nftables.conf"
@@ -128,6 +129,9 @@ def _pool_inbound(context: Context, node: Node) -> Iterator[str]:
                 yield f"ip saddr {gateway.address} tcp dport {replica.port} accept"
         for address, port, _ in _rank_connections(context, replica, node):
             yield f"ip saddr {address} tcp dport {port} accept"
+        for peer in _transfer_peers(context, replica):
+            for port in (side_channel_port(context, replica), ASSIGNED_PORTS):
+                yield f"ip saddr {context.spec.node(peer.head).address} tcp dport {port} accept"
     yield from (f"ip saddr {address} accept" for address in _tested_nodes(context, node))
 
 
@@ -135,6 +139,10 @@ def _pool_outbound(context: Context, node: Node) -> Iterator[str]:
     for replica in context.replicas_on(node):
         for address, port, uid in _rank_connections(context, replica, node):
             yield f"ip daddr {address} tcp dport {port} meta skuid {uid} accept"
+        for peer in _transfer_peers(context, replica):
+            for port in (side_channel_port(context, peer), ASSIGNED_PORTS):
+                address = context.spec.node(peer.head).address
+                yield f"ip daddr {address} tcp dport {port} meta skuid {ENGINE_UID} accept"
     yield from (f"ip daddr {address} accept" for address in _tested_nodes(context, node))
 
 
@@ -145,6 +153,15 @@ def _rank_connections(context: Context, replica: Replica, node: Node) -> Iterato
         yield address, ports.agent, ROOT_UID
         yield address, ports.engine, ENGINE_UID
         yield address, ASSIGNED_PORTS, ENGINE_UID
+
+
+def _transfer_peers(context: Context, replica: Replica) -> list[Replica]:
+    """Return the servers on other nodes with which a server transfers KV caches, sorted by address of their nodes.
+
+    UCX chooses ports of the kernel for its connections; RDMA does not pass the firewall.
+    """
+    peers = [each for each in peers_of(context, replica) if each.head != replica.head]
+    return sorted(peers, key=lambda each: (context.spec.node(each.head).address, each.index))
 
 
 def _tested_nodes(context: Context, node: Node) -> list[IPv4Address]:

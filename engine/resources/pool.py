@@ -23,6 +23,7 @@ from ..facts.node import NodeFacts
 from ..facts.processes import UnitProcess, parse_processes, probe_command
 from ..placement import Replica
 from ..spec import Node, Pool
+from ..spec.serving.prefill import Transport
 from .context import ROLES, Context, render
 from .credential import CERTIFICATES, TLS
 from .fabric import expected_fabric
@@ -149,7 +150,11 @@ def _why(pool: Pool, replica: Replica) -> str:
     if pool.nodes_per_stage > 1:
         words += f" over {pool.nodes_per_stage} nodes: each layer waits for their network"
         words += "; experts over several nodes were not run with sovctl" if pool.enable_expert_parallel else ""
-    return words + (f", {len(replica.ranks)} nodes by pipeline" if len(replica.ranks) > pool.nodes_per_stage else "")
+    why = words + (f", {len(replica.ranks)} nodes by pipeline" if len(replica.ranks) > pool.nodes_per_stage else "")
+    if pool.prefill is None:
+        return why
+    network = "over RDMA" if pool.prefill.transport is Transport.RDMA else "over TCP, an exception of the lab"
+    return f"{why}; prefill by {pool.prefill.pool} {network}"
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:

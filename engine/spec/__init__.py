@@ -36,6 +36,7 @@ from .serving.kernels import Compilation, Kernels
 from .serving.multimodal import Multimodal
 from .serving.observability import Observability
 from .serving.parallel import Parallel
+from .serving.prefill import Prefill
 from .serving.scheduler import Scheduler, Speculative
 from .types import CatalogId, Country, FilePath, ModelName, Name, Port, Sized, SpecModel, words
 from .verify import Verify
@@ -264,6 +265,8 @@ class Pool(SpecModel):
     """Port of the first replica on a node; further replicas on the node use the next ports."""
     capabilities: list[Capability] | None = None
     """Features beyond text that the gateway may request from the pool. Default: all."""
+    prefill: Prefill | None = None
+    """Pool that prefills long prompts for this one. Default: none."""
     lora: Lora | None = None
     """LoRA adapters, selected per request. Default: none."""
     tools: Tools = Field(default_factory=Tools)

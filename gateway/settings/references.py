@@ -73,7 +73,9 @@ def _prices(settings: GatewaySettings) -> Iterator[Problem]:
                 message = "expected quota.prices because cost is limited, got none"
                 yield Problem(message, where=f"routes[{index}].max_cost_per_request")
         return
-    priced, named = set(settings.quota.prices.upstreams), {upstream.name for upstream in settings.upstreams}
+    prefilling = {each.prefill.upstream for each in settings.upstreams if each.prefill is not None}
+    named = {upstream.name for upstream in settings.upstreams} - prefilling  # the decoding pool counts the request
+    priced = set(settings.quota.prices.upstreams)
     for name in sorted(priced ^ named):
         got = f"none for {name}" if name in named else f"one for {name}, which is not an upstream"
         yield Problem(f"expected a price for every upstream, got {got}", where="quota.prices.upstreams")

