@@ -64,7 +64,7 @@ def _run(site: Path, state: Path | None, *, dry_run: bool, decisions: int, as_js
     assert scaling is not None
     if url is None:
         raise InputError("no Prometheus", where="sizing.autoscaling.prometheus_url", hint="set it in site.yaml")
-    actuator = None if dry_run else NodeActuator(opened)
+    actuator = None if dry_run else NodeActuator.of(opened)
     running = ScalingRun(opened, metrics=Prometheus(str(url)), actuator=actuator, clock=_now)
     for number in count(1):
         try:

@@ -8,13 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from sovctl.support.errors import InputError, SovctlError
 
-from ..apply.availability.drain import GatewayDrainer
-from ..apply.remote import run_on
+from ..apply.availability.drain import Drainer, GatewayDrainer
+from ..apply.remote import Answer, run_on
 from ..placement import Replica
 from ..plan.serving import Server
 from ..resources.pool import START_TIMEOUT_S, instance, probe_timer, unit_name
@@ -46,19 +46,38 @@ class Actuator(Protocol):
         """
 
 
+RunOn = Callable[[str, Sequence[str], float], Answer]
+"""Runs a command as root on a node: name of the node, words, seconds."""
+
+
 class NodeActuator:
     """Stops and starts the systemd units of replicas that `sovctl apply` deployed.
 
-    Raises:
-        InputError: the section `scaling` has replicas that no apply deploys, or that sleep.
+    Args:
+        gateways: nodes whose gateway serves.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(
+        self, replicas: Mapping[ReplicaId, Replica], *, gateways: Sequence[str], drainer: Drainer, run: RunOn
+    ) -> None:
+        self._replicas, self._gateways, self._drainer, self._run = replicas, gateways, drainer, run
+
+    @classmethod
+    def of(cls, site: Site) -> NodeActuator:
+        """Return the actuator of a site with a section `scaling`.
+
+        Raises:
+            InputError: the section has replicas that no apply deploys, that sleep, or that are on several nodes.
+        """
         context = site.context()
-        self._site, self._replicas = site, {ReplicaId(each.pool, each.index): each for each in context.replicas}
-        self._gateways = [node.name for node in context.gateway_nodes]
-        self._drainer = GatewayDrainer(site, context, reason=REASON)
-        _check(site, self._replicas)
+        replicas = {ReplicaId(each.pool, each.index): each for each in context.replicas}
+        _check(site, replicas)
+
+        def run(node: str, argv: Sequence[str], timeout_s: float) -> Answer:
+            return run_on(site.spec, site.folder, [node], argv, timeout_s=timeout_s)[node]
+
+        gateways = [node.name for node in context.gateway_nodes]
+        return cls(replicas, gateways=gateways, drainer=GatewayDrainer(site, context, reason=REASON), run=run)
 
     def release(self, replica: ReplicaId) -> None:
         """Drain, stop the probe and the unit, and require that it is inactive."""
@@ -88,14 +107,14 @@ class NodeActuator:
         return Server(replica.pool, instance(self._replicas[replica]))
 
     def _on_node(self, replica: Replica, argv: Sequence[str], *, timeout_s: float) -> str:
-        answer = run_on(self._site.spec, self._site.folder, [replica.head], argv, timeout_s=timeout_s)[replica.head]
+        answer = self._run(replica.head, argv, timeout_s)
         if answer.code != 0:
             reason = answer.error.splitlines()[0] if answer.error else f"exit code {answer.code}"
             raise SovctlError(f"{instance(replica)}: {argv[0]}: {reason}", where=replica.head)
         return answer.output
 
 
-def _check(site: Site, replicas: dict[ReplicaId, Replica]) -> None:
+def _check(site: Site, replicas: Mapping[ReplicaId, Replica]) -> None:
     assert site.spec.scaling is not None
     for index, each in enumerate(site.spec.scaling.pools):
         own = [replica for replica in replicas.values() if replica.pool == each.pool]
