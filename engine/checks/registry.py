@@ -47,6 +47,7 @@ TOPICS = (
     "model",
     "pool",
     "gateway",
+    "monitoring",
     "plan",
     "site",
 )

@@ -37,6 +37,18 @@ class Recording:
     record: str
     expr: str
     labels: Mapping[str, str] = field(default_factory=dict)
+    hold_s: int = field(default=0, init=False)
+    """Recording rules hold at once."""
+
+    @property
+    def name(self) -> str:
+        """Name of the new series."""
+        return self.record
+
+    @property
+    def all_labels(self) -> dict[str, str]:
+        """Labels in the rule file."""
+        return dict(self.labels)
 
     def as_json(self) -> dict[str, Any]:
         """Return the rule as in a rule file."""
@@ -65,13 +77,23 @@ class Alert:
     seconds: int = 0
     labels: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def hold_s(self) -> int:
+        """Seconds for which the expression must hold."""
+        return self.minutes * 60 + self.seconds
+
+    @property
+    def all_labels(self) -> dict[str, str]:
+        """Labels in the rule file."""
+        return {"severity": self.severity.value, **self.labels}
+
     def as_json(self) -> dict[str, Any]:
         """Return the rule as in a rule file."""
         return {
             "alert": self.name,
             "expr": self.expr,
-            **({"for": _duration(self.minutes * 60 + self.seconds)} if self.minutes or self.seconds else {}),
-            "labels": {"severity": self.severity.value, **self.labels},
+            **({"for": _duration(self.hold_s)} if self.hold_s else {}),
+            "labels": self.all_labels,
             "annotations": {"summary": self.summary, "runbook": f"{RUNBOOK}#{self.name.lower()}"},
         }
 

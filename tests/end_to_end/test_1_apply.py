@@ -20,7 +20,7 @@ ABSENT_IN_A_LAB = {
     *("administrator", "audit", "log_forwarding", "resolver", "storage"),  # site.yaml of the lab has no such section
     *("container_toolkit", "hardware", "hosts_file", "kernel"),  # containers share these with their host, or have them
     *("mirror_snapshot", "site_mirror"),  # section `mirror`: test_mirror_nodes.py
-    "monitoring",  # section `monitoring.server`: test_9_monitoring.py
+    "monitoring",  # section `monitoring.server`: tests/engine/checks/test_monitoring_runs.py
     "imex",  # only boards whose NVLink spans several nodes
 }
 

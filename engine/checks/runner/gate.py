@@ -62,7 +62,7 @@ CHECKS_OF: Mapping[str, tuple[str, ...]] = {
     "model": _POOL,
     "pool": _POOL,
     "gateway": _GATEWAY,
-    "monitoring": (),
+    "monitoring": ("monitoring.rules-loaded",),
     "superseded_environment": (),
     "attributes": (),
     "hosts_file": (),

@@ -36,16 +36,7 @@ def prometheus_yaml(
         replicas: of all pools.
         gateway_key: path of the file with the API key for metrics of the gateway; None if they need no key.
     """
-    interval = f"{server.scrape_interval_s}s"
-    jobs: list[dict[str, Any]] = [
-        _job(NODES, _nodes(spec)),
-        _job(POOLS, _pools(spec, replicas)),
-        _job(GATEWAYS, _gateways(spec), key=gateway_key),
-        *(
-            {"job_name": name, "static_configs": [_target("127.0.0.1", port, node=server.node)]}
-            for name, port in (("prometheus", PROMETHEUS_PORT), ("alertmanager", ALERTMANAGER_PORT))
-        ),
-    ]
+    interval, jobs = f"{server.scrape_interval_s}s", _jobs(spec, server, replicas, gateway_key)
     values = {
         "global": {
             "scrape_interval": interval,
@@ -55,9 +46,34 @@ def prometheus_yaml(
         },
         "rule_files": [RULES],
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": [f"127.0.0.1:{ALERTMANAGER_PORT}"]}]}]},
-        "scrape_configs": [each for each in jobs if each["static_configs"]],
+        "scrape_configs": jobs,
     }
     return HEAD + yaml.safe_dump(values, sort_keys=False, width=1000)
+
+
+def targets_of(spec: SiteSpec, server: MonitoringServer, replicas: Iterable[Replica]) -> tuple[tuple[str, str], ...]:
+    """Return job and address of every target, such as `("sovctl-nodes", "10.77.0.11:9100")`."""
+    return tuple(
+        (job["job_name"], address)
+        for job in _jobs(spec, server, replicas, None)
+        for config in job["static_configs"]
+        for address in config["targets"]
+    )
+
+
+def _jobs(
+    spec: SiteSpec, server: MonitoringServer, replicas: Iterable[Replica], gateway_key: str | None
+) -> list[dict[str, Any]]:
+    jobs: list[dict[str, Any]] = [
+        _job(NODES, _nodes(spec)),
+        _job(POOLS, _pools(spec, replicas)),
+        _job(GATEWAYS, _gateways(spec), key=gateway_key),
+        *(
+            {"job_name": name, "static_configs": [_target("127.0.0.1", port, node=server.node)]}
+            for name, port in (("prometheus", PROMETHEUS_PORT), ("alertmanager", ALERTMANAGER_PORT))
+        ),
+    ]
+    return [each for each in jobs if each["static_configs"]]
 
 
 def _job(name: str, targets: Iterable[dict[str, Any]], *, key: str | None = None) -> dict[str, Any]:

@@ -153,6 +153,8 @@ NOT_REQUESTED = {
     "host.audit-running",
     "host.log-shipping",
     "host.secure-boot",
+    "monitoring.rules-loaded",  # of section `monitoring.server`
+    "monitoring.targets-up",
     "network.dns-only-site-resolvers",
     "nvlink.imex-ready",  # of GB200 and GB300
     "pool.fabric-transport",  # of a pool on several nodes

@@ -1,0 +1,1 @@
+"""Checks of Prometheus and Alertmanager on the node of `monitoring.server`."""
