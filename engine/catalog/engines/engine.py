@@ -84,6 +84,8 @@ class Engine:
         environment: name of its link in /opt/sovctl.
         capabilities: features that sovctl configures.
         metrics: names of its metrics.
+        surfaces: client APIs that the gateway can request by role of the model, named as in
+            gateway/settings/base/surface.py.
         metrics_path: path of the metrics on the server; a proxy serves it as /metrics.
         command: words before the flags; `{root}` is the folder of the environment, `{model}` the model's path.
         proxy_command: the words that start nginx; empty for an engine that requires client certificates itself.
@@ -104,6 +106,7 @@ class Engine:
     environment: str
     capabilities: frozenset[EngineCapability]
     metrics: Metrics
+    surfaces: Mapping[str, tuple[str, ...]]
     metrics_path: str = "/metrics"
     command: tuple[str, ...]
     marker: str

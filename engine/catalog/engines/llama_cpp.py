@@ -21,6 +21,7 @@ LLAMA_CPP = Engine(
         waiting=Metric("llamacpp:requests_deferred", "requests"),
         steps="llamacpp:n_decode_total",
     ),
+    surfaces={"chat": ("chat.completions", "completions", "responses", "messages")},
     command=(
         *_LOADER,
         "{root}/usr/bin/llama-server",

@@ -29,6 +29,7 @@ SGLANG = Engine(
         time_to_first_token=Metric("sglang:time_to_first_token_seconds", "seconds"),
         inter_token_latency=Metric("sglang:inter_token_latency_seconds", "seconds"),
     ),
+    surfaces={"chat": ("chat.completions", "completions"), "embedding": ("embeddings",)},
     command=("{root}/bin/python", "-m", "sglang.launch_server", "--model-path", "{model}"),
     marker="sglang.launch_server",
     proxy_command=("/usr/sbin/nginx",),

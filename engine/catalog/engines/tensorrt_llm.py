@@ -20,6 +20,7 @@ TENSORRT_LLM = Engine(
         inter_token_latency=Metric("trtllm_time_per_output_token_seconds", "seconds"),
     ),
     metrics_path="/prometheus/metrics",  # /metrics has statistics of each iteration as JSON
+    surfaces={"chat": ("chat.completions", "completions")},
     command=("{root}/bin/trtllm-serve", "{model}"),
     marker="{root}/bin/trtllm-serve",
     proxy_command=("/usr/sbin/nginx",),

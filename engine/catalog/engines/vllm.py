@@ -19,6 +19,12 @@ VLLM = Engine(
         inter_token_latency=Metric("vllm:inter_token_latency_seconds", "seconds"),
         steps="vllm:iteration_tokens_total_count",
     ),
+    surfaces={  # documentation of 0.32, "Online Serving", read 2026-11
+        "chat": ("chat.completions", "chat.completions.batch", "completions", "responses", "messages", "tokenize"),
+        "embedding": ("embeddings", "rerank", "score"),
+        "reranker": ("rerank", "score"),
+        "asr": ("audio.transcriptions", "audio.translations"),
+    },
     command=("{root}/bin/vllm", "serve", "{model}"),
     marker="serve",
     variables={"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"},

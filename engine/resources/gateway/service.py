@@ -40,15 +40,6 @@ KNOWN, FOREIGN = "none, or written by sovctl gateway keys", "a file that sovctl 
 CACHE = "/var/cache/sovctl/gateway"
 """Folder of the compiled patterns; `CacheDirectory=` of the unit."""
 
-# Client APIs of a vLLM server by role of the model, named as in gateway/settings/base/surface.py.
-# Source: vLLM 0.32, documentation, "Online Serving", read 2026-11.
-_SURFACES = {
-    "chat": ["chat.completions", "chat.completions.batch", "completions", "responses", "messages", "tokenize"],
-    "embedding": ["embeddings", "rerank", "score"],
-    "reranker": ["rerank", "score"],
-    "asr": ["audio.transcriptions", "audio.translations"],
-}
-
 
 def configuration(context: Context) -> dict[str, Any]:
     """Return the contents of gateway.yaml, which `gateway/settings/` reads."""
@@ -137,7 +128,7 @@ def _pools(context: Context) -> Iterator[dict[str, Any]]:
             "kind": "pool",
             "base_urls": [url for each in replicas for url in api_urls(context, each)],
             "model": pool.model if name == pool.name else name,  # vLLM serves an adapter under the name of the adapter
-            "surfaces": _SURFACES[context.models[context.model(pool.model).catalog].role],
+            "surfaces": list(context.engine.surfaces[context.models[context.model(pool.model).catalog].role]),
             "ca_file": f"{TLS}/ca.pem",
             "certificate_file": f"{TLS}/node.pem",
             "key_file": f"{TLS}/node.key",

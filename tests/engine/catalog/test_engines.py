@@ -13,6 +13,7 @@ from sovctl.engine.catalog.engines.llama_cpp import LLAMA_CPP
 from sovctl.engine.monitoring.rules import rules_yaml
 from sovctl.engine.spec.monitoring import Monitoring
 from sovctl.engine.validation.load import load
+from sovctl.gateway.settings.base.surface import SurfaceName
 from sovctl.gateway.upstream import load as gateway_load
 
 
@@ -62,3 +63,12 @@ def test_the_page_has_the_capabilities_and_metrics_of_each_engine() -> None:
 
 def _yes(value: bool) -> str:
     return "yes" if value else "no"
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_client_apis_are_those_of_the_gateway(name: str) -> None:
+    surfaces = ENGINES[name].surfaces
+    assert {each for names in surfaces.values() for each in names} <= set(SurfaceName)
+    roles = {"embedding": EngineCapability.EMBEDDINGS, "reranker": EngineCapability.RERANK}
+    roles |= {"asr": EngineCapability.TRANSCRIPTION}
+    assert set(surfaces) == {"chat", *(role for role, each in roles.items() if each in ENGINES[name].capabilities)}

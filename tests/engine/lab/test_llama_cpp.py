@@ -49,7 +49,7 @@ class Server:
         trusted = ssl.create_default_context(cafile=str(self.folder / "tls" / "ca.pem"))
         if node:
             trusted.load_cert_chain(self.folder / "tls" / f"{node}.pem", self.folder / "tls" / f"{node}.key")
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=20, context=trusted)
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=trusted)
         try:
             connection.request("POST" if body else "GET", path, json.dumps(body) if body else None)
             answer = connection.getresponse()
@@ -145,7 +145,9 @@ def _wait(server: Server, started: list[subprocess.Popen[bytes]]) -> None:
 
 def chat(server: Server) -> dict[str, Any]:
     messages = [{"role": "user", "content": TEXT}]
-    status, body = server.request("/v1/chat/completions", {"model": "echo-gguf", "messages": messages})
+    status, body = server.request(
+        "/v1/chat/completions", {"model": "echo-gguf", "messages": messages, "temperature": 0}
+    )
     assert status == 200
     return dict(json.loads(body))
 
@@ -156,6 +158,24 @@ def test_repeats_every_byte_and_caches_no_prompt(server: Server) -> None:
         assert answer["choices"][0]["message"]["content"] == TEXT
         assert answer["usage"]["prompt_tokens_details"]["cached_tokens"] == 0
     assert "branch manager" not in (server.folder / "log").read_text()
+
+
+_MESSAGES = [{"role": "user", "content": TEXT}]
+REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "chat.completions": ("/v1/chat/completions", {"messages": _MESSAGES, "temperature": 0}),
+    "completions": ("/v1/completions", {"prompt": "x", "max_tokens": 2}),
+    "responses": ("/v1/responses", {"input": TEXT, "temperature": 0, "max_output_tokens": 120}),
+    "messages": ("/v1/messages", {"messages": _MESSAGES, "temperature": 0, "max_tokens": 120}),
+}
+"""Path and body by client API."""
+
+
+def test_serves_the_client_apis_that_the_gateway_offers(server: Server) -> None:
+    assert set(REQUESTS) == set(context("llama-cpp").engine.surfaces["chat"])
+    for name, (path, body) in REQUESTS.items():
+        status, answer = server.request(path, {"model": "echo-gguf", **body})
+        assert status == 200, (name, answer)
+        assert name == "completions" or "<PERSON_12> to the branch manager" in answer.decode(), name
 
 
 def test_the_gateway_reads_its_load(server: Server) -> None:
