@@ -150,9 +150,9 @@ def test_answers_of_the_reference_estimator_are_cached(tmp_path: Path, monkeypat
     [
         (True, 11.9, 80.0, 80.0, []),
         (True, 12.1, 80.0, 80.0, ["median"]),
-        (False, 14.9, 44.9, 72.0, []),
-        (False, 12.1, 45.1, 80.0, ["p90 of the error"]),
-        (False, 15.1, 45.1, 71.0, ["median", "p90 of the error", "in the band"]),
+        (False, 9.9, 44.9, 72.0, []),
+        (False, 9.1, 45.1, 80.0, ["p90 of the error"]),
+        (False, 10.1, 45.1, 71.0, ["median", "p90 of the error", "in the band"]),
         (True, 5.0, 10.0, 89.0, ["in the band"]),
     ],
 )
