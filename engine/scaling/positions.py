@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from sovctl.support.errors import Problem
@@ -84,6 +84,7 @@ def try_positions(spec: SiteSpec, catalog: Catalog) -> tuple[Positions, list[Pro
         found.update({ReplicaId(each.pool, one.index): _placed(one) for one in own[: each.maximum_replicas]})
         pool = pools[each.pool]
         further = each.maximum_replicas - pool.replicas
+        problems += _shared(own, placed, scaled=lendable, where=f"scaling.pools[{index}].pool")
         if further <= 0 or len(own) < pool.replicas:
             continue
         borrowed = list(_borrowed(spec, catalog, pool, placed, lendable))
@@ -108,13 +109,35 @@ def _placed(replica: Replica) -> Position:
     return Position(replica.head, gpus, replica.port)
 
 
+def _shared(own: list[Replica], placed: list[Replica], *, scaled: Collection[str], where: str) -> list[Problem]:
+    """Return a problem if deployed replicas of the pool and of another scaled pool have a GPU in common."""
+    gpus = {gpu for each in own for gpu in _placed(each).gpus}
+    for other in placed:
+        if (
+            own
+            and other.pool in scaled
+            and other.pool != own[0].pool
+            and (common := gpus.intersection(_placed(other).gpus))
+        ):
+            node, gpu = min(common)
+            return [
+                Problem(
+                    f"expected its own GPUs, got GPU {gpu} of {node}, which pool {other.pool} has too",
+                    where=where,
+                    hint="remove pools that share GPUs in turns from `scaling`",
+                )
+            ]
+    return []
+
+
 def _borrowed(
     spec: SiteSpec, catalog: Catalog, pool: Pool, placed: list[Replica], lendable: Mapping[str, int]
 ) -> Iterator[tuple[str, list[int]]]:
     """Yield (node, GPU indices) for further replicas of a pool: unassigned GPUs, then lenders, highest index first."""
     group = next((each for each in spec.node_groups if each.name == pool.node_group), None)
     machine = catalog.machine(group.platform, group.mig) if group else None
-    if group is None or machine is None or pool.gpus_per_replica != pool.gpus_per_stage:
+    is_divided = any(len(each.ranks) > 1 for each in placed if each.pool == pool.name)
+    if group is None or machine is None or is_divided:
         return  # a replica over several nodes has no further positions
     nodes = pool.nodes or [node.name for node in group.nodes]
     usable = pool.gpus or range(machine[0].gpus)

@@ -57,15 +57,14 @@ def load(root: Path, terms: Terms) -> ScalingState:
         }
         alerts = {str(pool): str(text) for pool, text in value["alerts"].items()}
     except FileNotFoundError:
-        return initial(terms)
+        return _checked(initial(terms), places, path)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"unreadable state of autoscaling ({type(error).__name__})", where=str(path), hint=_hint(path)
         ) from None
     if set(phases) != set(places):
-        return initial(terms)
-    state = ScalingState(Fleet(phases, last), alerts)
-    return _checked(state, places, path)
+        return _checked(initial(terms), places, path)
+    return _checked(ScalingState(Fleet(phases, last), alerts), places, path)
 
 
 def save(root: Path, state: ScalingState) -> None:

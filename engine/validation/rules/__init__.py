@@ -189,7 +189,7 @@ RULES: tuple[Rule, ...] = (
          pools.check_slices),
     Rule("pools of `scaling` exist, each once, with minimum_replicas <= replicas <= maximum_replicas; approvers "
          "have different keys", ("scaling", "pools"), scaling.check_bounds, is_of_numbers=True),
-    Rule("replicas above `replicas` of a pool in `scaling` have GPUs of other pools above their minimum",
+    Rule("pools of `scaling` have their own GPUs; replicas above `replicas` have GPUs of pools above their minimum",
          ("scaling", "pools", "node_groups"), scaling.check_positions, is_of_machines=True, is_of_numbers=True),
     Rule("the cooldown of `scaling` is at least two load times of a pool, its longer window at least the cooldown",
          ("scaling", *demand.READS), scaling.check_times,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
 from bench.scaling import site
 from sovctl.engine.catalog.scaling import load_day_shapes, load_thresholds
+from sovctl.engine.placement import try_assign_gpus
 from sovctl.engine.scaling.positions import ReplicaId, positions, try_positions
 from sovctl.engine.scaling.rules import rules_of
 from sovctl.engine.scaling.simulation.comparison import compare, shapes_of, totals
@@ -56,6 +58,16 @@ def test_a_maximum_without_gpus_is_a_problem(loaded: LoadedSpec) -> None:
     assert [each.where for each in problems] == ["scaling.pools[1].maximum_replicas"]
     assert "expected at most 6 replicas" in problems[0].message
     assert ReplicaId("code", 5) in found
+
+
+def test_pools_that_share_gpus_in_turns_are_a_problem(loaded: LoadedSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    placed, _ = try_assign_gpus(loaded.spec, loaded.catalog)
+    chat, code = (next(each for each in placed if each.pool == pool) for pool in ("chat", "code"))
+    moved = [replace(each, ranks=chat.ranks) if each == code else each for each in placed]
+    monkeypatch.setattr("sovctl.engine.scaling.positions.try_assign_gpus", lambda *_: (moved, []))
+    problems = try_positions(loaded.spec, loaded.catalog)[1]
+    assert [each.where for each in problems] == ["scaling.pools[0].pool", "scaling.pools[1].pool"]
+    assert "which pool code has too" in problems[0].message
 
 
 def test_a_sleeping_replica_serves_sooner_than_a_stopped_one(loaded: LoadedSpec) -> None:
