@@ -26,9 +26,10 @@ PROBE_LIMIT_S = 60.0
 AGENT = "sovctl-group-chat"
 SHOW = "sudo /usr/local/lib/sovctl/group --show /etc/sovctl/pools/chat.group.json"
 ASK = "sudo timeout 90 /usr/local/lib/sovctl/probe --config /etc/sovctl/pools/chat.probe.json"
+ADDRESSES = {"n1": "10.77.0.11", "n2": "10.77.0.12"}
 CUT_S = 40
 CUT = " && ".join(
-    f"sudo nft insert rule inet sovctl {chain} ip {side} 10.77.0.11 drop"
+    f"sudo nft insert rule inet sovctl {chain} ip {side} {ADDRESSES['n1']} drop"
     for chain, side in (("input", "saddr"), ("output", "daddr"))
 )
 FAILURES = {
@@ -59,7 +60,7 @@ each. It runs on the node, because a login for each request would use processor 
 def over_two_nodes(values: dict[str, Any], **fields: Any) -> dict[str, Any]:
     """Place the pool of a site.yaml on n1 and n2, and return it."""
     pool: dict[str, Any] = values["pools"][0]
-    pool |= {"nodes": ["n1", "n2"], "gpus": [0], "tensor_parallel_size": 1, **fields}
+    pool |= {"nodes": ["n1", "n2"], "gpus": [0], "tensor_parallel_size": 1, "pipeline_parallel_size": 1, **fields}
     return pool
 
 
@@ -86,14 +87,18 @@ STAGES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def grouped(site: LabSite) -> Iterator[LabSite]:
-    """Return the site with its pool on two nodes; afterwards the pool is on n1 again."""
-    with site.edited(pipeline):
-        site.changes()
-        site.apply()
-        assert not site.changes()
-        yield site
+def mended(site: LabSite) -> Iterator[LabSite]:
+    """Return the site; afterwards its pool is on n1 again."""
+    yield site
     site.mend()
+
+
+@pytest.fixture(scope="module")
+def grouped(mended: LabSite) -> Iterator[LabSite]:
+    """Return the site with its pool as a pipeline over two nodes."""
+    with mended.edited(pipeline):
+        mended.mend()
+        yield mended
 
 
 def ranks(site: LabSite) -> list[dict[str, Any]]:
@@ -136,6 +141,46 @@ def recover(site: LabSite, node: str, command: str, record: Callable[[str, objec
     return took
 
 
+ENGINES = """
+import json, ssl, sys, urllib.request
+tls = ssl.create_default_context(cafile="/etc/sovctl/tls/ca.pem")
+tls.load_cert_chain("/etc/sovctl/tls/node.pem", "/etc/sovctl/tls/node.key")
+text = urllib.request.urlopen(sys.argv[1] + "/metrics", context=tls, timeout=20).read().decode()
+rows = [line for line in text.splitlines() if line.startswith("vllm:request_success_total{")]
+found = {}
+for row in rows:
+    engine = row.partition('engine="')[2].partition('"')[0]
+    found[engine] = found.get(engine, 0) + float(row.rpartition(" ")[2])
+print(json.dumps(found))
+"""
+
+
+def answered_by_engine(site: LabSite, node: str) -> dict[str, float]:
+    """Return the number of answers of each engine, as the API server on a node counts them."""
+    url = f"https://{ADDRESSES[node]}:8000"
+    return dict(json.loads(site.on(node, f"sudo python3 -c {shlex.quote(ENGINES)} {url}")))
+
+
+@pytest.mark.parametrize("name", list(STAGES))
+def test_a_stage_on_two_nodes_answers_and_restarts_together(
+    mended: LabSite, name: str, record_property: Callable[[str, object], None]
+) -> None:
+    site = mended
+    with site.edited(lambda values: over_two_nodes(values, **STAGES[name])):
+        site.mend()
+        site.wait_for_pool()
+        for number in range(4):
+            assert site.chat("assistant", f"word {number}", stream=False)["text"] == f"word {number}"
+        if "data_parallel_size" in STAGES[name]:
+            nodes = ("n1", "n2") if STAGES[name]["data_parallel_size"] > 2 else ("n1",)
+            counts = {node: answered_by_engine(site, node) for node in nodes}
+            record_property("answers_by_engine", counts)
+            assert all(sum(each.values()) > 0 for each in counts.values())
+        record_property("ranks", site.run_json("node", "status", "--site", str(site.file))["ranks"])
+        took = recover(site, "n2", "sudo pkill -KILL -f '^VLLM::'", record_property)
+        assert took < RECOVERY_LIMIT_S
+
+
 @pytest.mark.parametrize("name", list(FAILURES))
 def test_both_ranks_start_again_together(
     grouped: LabSite, name: str, record_property: Callable[[str, object], None]
@@ -160,45 +205,3 @@ def test_the_check_fails_for_a_rank_alone_and_passes_for_the_group(grouped: LabS
 def _verdicts(site: LabSite) -> set[str]:
     done = site.run_json("verify", str(site.file), "--check", "pool.group-running", accept=(0, 1, 2, 3, 4, 5, 6))
     return {each["verdict"] for each in done["results"]}
-
-
-ENGINES = """
-import json, ssl, sys, urllib.request
-tls = ssl.create_default_context(cafile="/etc/sovctl/tls/ca.pem")
-tls.load_cert_chain("/etc/sovctl/tls/node.pem", "/etc/sovctl/tls/node.key")
-text = urllib.request.urlopen(sys.argv[1] + "/metrics", context=tls, timeout=20).read().decode()
-rows = [line for line in text.splitlines() if line.startswith("vllm:request_success_total{")]
-found = {}
-for row in rows:
-    engine = row.partition('engine="')[2].partition('"')[0]
-    found[engine] = found.get(engine, 0) + float(row.rpartition(" ")[2])
-print(json.dumps(found))
-"""
-
-
-def answered_by_engine(site: LabSite, node: str) -> dict[str, float]:
-    """Return the number of answers of each engine, as the API server on a node counts them."""
-    url = f"https://{site.on(node, 'hostname -I').split()[0]}:8000"
-    return dict(json.loads(site.on(node, f"sudo python3 -c {shlex.quote(ENGINES)} {url}")))
-
-
-@pytest.mark.parametrize("name", list(STAGES))
-def test_a_stage_on_two_nodes_answers_and_restarts_together(
-    site: LabSite, name: str, record_property: Callable[[str, object], None]
-) -> None:
-    with site.edited(lambda values: over_two_nodes(values, **STAGES[name])):
-        site.changes()
-        site.apply()
-        assert not site.changes()
-        site.wait_for_pool()
-        for number in range(4):
-            assert site.chat("assistant", f"word {number}", stream=False)["text"] == f"word {number}"
-        if "data_parallel_size" in STAGES[name]:
-            nodes = ("n1", "n2") if STAGES[name]["data_parallel_size"] > 2 else ("n1",)
-            counts = {node: answered_by_engine(site, node) for node in nodes}
-            record_property("answers_by_engine", counts)
-            assert all(sum(each.values()) > 0 for each in counts.values())
-        record_property("ranks", site.run_json("node", "status", "--site", str(site.file))["ranks"])
-        took = recover(site, "n2", "sudo pkill -KILL -f '^VLLM::'", record_property)
-        assert took < RECOVERY_LIMIT_S
-    site.mend()
