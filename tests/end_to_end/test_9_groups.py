@@ -51,7 +51,7 @@ for attempt in $(seq 200); do
   case "$answer" in *'"ok": true'*)
     case "$({show})" in *'"generation": {before},'*|*error*|*waiting*|*down*) ;; *) exit 0;; esac
   esac
-  sleep 2
+  sleep 5
 done
 exit 1
 """
