@@ -103,7 +103,10 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
 
 
 def _query(context: Context, node: Node) -> Query:
-    files = [file.path for each in services_on(context, node) for file in each.files]
+    services = services_on(context, node)
+    # Paths without a wildcard are known to the survey of unmanaged files.
+    files = [f"{UNITS}{each.unit}.service" for each in services]
+    files += [file.path for each in services for file in each.files]
     lists = [PACKAGE_LIST.format(package=name) for name in packages(context, node)]
     return Query(
         hash=(f"{UNITS}{PREFIX}*", f"{FOLDER}/*", PROGRAM, *files, *lists, *(each.path for each in CERTIFICATES)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,6 +17,7 @@ from planned_nodes import _HANDLES, _PUT, empty
 
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.plan.build import changes, desired_on
+from sovctl.engine.plan.unmanaged import commands
 from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.credential import credentials_on
 from sovctl.engine.resources.monitoring.monitoring import KIND, RESOURCE_TYPE
@@ -151,6 +153,18 @@ def test_services_are_removed_with_their_section(context: Context) -> None:
     ]
     assert all(each.state is None for each in found.values())
     assert found["prometheus"].variables["units"] == ["sovctl-monitoring-prometheus.service"]
+
+
+def test_no_file_of_monitoring_is_unmanaged(context: Context) -> None:
+    node = context.nodes["s1"]
+    query = RESOURCE_TYPE.query(context, node)
+    request = json.loads(commands(context, node, [query])["unmanaged"][-1])
+    for each in wanted(context, "s1").values():
+        written = {f"/etc/systemd/system/{each.variables['unit']}.service"}
+        written |= {file["path"] for file in each.variables["files"]}
+        assert written <= set(request["known"])
+        assert f"{each.variables['unit']}.service" in request["units"]
+    assert "/usr/local/lib/sovctl/metrics" in request["known"]
 
 
 def test_a_section_of_rules_alone_installs_nothing(context: Context) -> None:
