@@ -55,6 +55,8 @@ class Overheads(CatalogModel):
     non_kv: tuple[NonKv, ...]
     driver_gib: Figure
     """GPU memory reserved by the driver."""
+    asleep_gib: Figure
+    """Memory of a GPU that a sleeping server keeps."""
     engine_start_s: EngineStart
     weights_read_gb_s: Figure
     """Read rate of weights in GB/s."""

@@ -116,6 +116,8 @@ def _of_pool(source: Source, pool: Pool) -> Iterator[Omission]:
     where = f"pools[{pool.name}]"
     if pool.gpus:
         yield Omission(f"{where}.gpus", "the device plugin assigns GPUs")
+    if pool.swap_group is not None:
+        yield Omission(f"{where}.swap_group", "pods do not share GPUs in turns: each replica has GPUs of its own")
     if pool.replicas > 1:
         yield Omission(f"{where}.port", f"every replica has port {pool.port} in its own pod, not consecutive ports")
     if pool.name not in source.bounds:

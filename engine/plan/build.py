@@ -19,7 +19,7 @@ from ..facts.packages.dpkg import PACKAGES, RPM_PACKAGES
 from ..gather.gather import Request
 from ..mirror.snapshots import selected
 from ..placement import assign_gpus
-from ..resources import pool
+from ..resources import pool, swap_group
 from ..resources.context import Context
 from ..resources.credential import CERTIFICATES
 from ..resources.gateway import service as gateway
@@ -168,7 +168,12 @@ TLS_FILES = frozenset(credential.file for credential in CERTIFICATES)
 RESTARTS: dict[str, Callable[[Change, Desired], bool]] = {
     "package": lambda change, each: "version" in (change.after or {}) and _is_restarted_by(each, change.name),
     "credential": lambda change, each: (
-        each.kind == "gateway" or (each.kind in ("pool", server.KIND) and change.name in TLS_FILES)
+        each.kind == "gateway"
+        or (
+            each.kind in ("pool", server.KIND, swap_group.KIND)
+            and change.name in TLS_FILES
+            and not each.variables.get("swap")
+        )
     ),
     "environment": lambda change, each: (
         (each.kind == "pool" and change.name in ENGINE_NAMES) or (change.name, each.kind) == (GATEWAY, "gateway")
@@ -184,6 +189,7 @@ _UNIT_OF: dict[str, Callable[[Desired], str]] = {
     "pool": lambda each: f"{each.variables['unit']}.service",
     "gateway": lambda _each: f"{gateway.UNIT}.service",
     server.KIND: lambda _each: f"{server.UNIT}.service",
+    swap_group.KIND: lambda each: f"{each.variables['agent']}.service",
 }
 
 

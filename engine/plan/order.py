@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..resources import attributes, clock, credential, perimeter, pool, tuning
+from ..resources import attributes, clock, credential, perimeter, pool, swap_group, tuning
 from ..resources.gateway import service as gateway
 from ..resources.host import (
     administrator,
@@ -54,6 +54,7 @@ _OTHERS: tuple[ResourceType, ...] = (
     environment.RESOURCE_TYPE,
     model.RESOURCE_TYPE,
     pool.RESOURCE_TYPE,
+    swap_group.RESOURCE_TYPE,
     gateway.RESOURCE_TYPE,
     monitoring.RESOURCE_TYPE,
     superseded_environment.RESOURCE_TYPE,

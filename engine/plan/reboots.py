@@ -12,9 +12,9 @@ from ..resources.services.reboot import KNOWN_AFTER_REBOOT, STRENGTH, RebootKind
 
 KIND = "reboot"
 RESTARTED_BY: Mapping[RebootKind, frozenset[str]] = {
-    RebootKind.DRIVER_RELOAD: frozenset({"pool"}),
-    RebootKind.REBOOT: frozenset({"pool", "gateway"}),
-    RebootKind.AC_CYCLE: frozenset({"pool", "gateway"}),
+    RebootKind.DRIVER_RELOAD: frozenset({"pool", "swap_group"}),
+    RebootKind.REBOOT: frozenset({"pool", "swap_group", "gateway"}),
+    RebootKind.AC_CYCLE: frozenset({"pool", "swap_group", "gateway"}),
 }
 """Resource types that start again after each action. Services of the driver start with the node."""
 STARTED = frozenset({"active", "runs_what_is_written"})

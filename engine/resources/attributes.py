@@ -17,7 +17,7 @@ from sovctl.support.package_files import package_folder, package_text
 from ..facts.node import NodeFacts
 from ..spec import Node
 from ..spec.service_accounts import GATEWAY_UID, SECRETS_GID
-from . import clock, perimeter, pool, tuning
+from . import clock, perimeter, pool, swap_group, tuning
 from .context import Context
 from .credential import SECRETS, TLS, credentials_on
 from .gateway import service as gateway
@@ -25,6 +25,7 @@ from .resource import Desired, State
 from .resource_type import Query, ResourceType
 from .serving.group import AGENT_PROGRAMS, agent_files, is_group
 from .serving.node_files import FOLDER
+from .serving.swap import PROGRAMS, sets_on
 from .software import model, repository
 from .software.environment import ROOT
 
@@ -77,6 +78,9 @@ def expected(context: Context, node: Node) -> dict[str, Mapping[str, Any]]:
         if is_group(replica):
             found |= dict.fromkeys(agent_files(name), _GROUP_FILE)
             found |= {path: {**_FILE, "mode": "0755"} for path in AGENT_PROGRAMS}
+    for swap_set in sets_on(context, node):
+        found |= dict.fromkeys(swap_group.files(swap_set), _GROUP_FILE)
+        found |= {path: {**_FILE, "mode": "0755"} for path in PROGRAMS}
     if context.serves_gateway(node):
         found[gateway.CONFIG] = {**_GROUP_FILE, "mode": "0640"}
         found[gateway.UNIT_FILE] = _FILE

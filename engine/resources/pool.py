@@ -9,7 +9,7 @@ The state has one key for each flag of the file, so that a plan names a flag tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -51,6 +51,7 @@ from .serving.node_files import FOLDER, UNITS, joint_sha256
 from .serving.probe_request import probe_request
 from .serving.proxy import expected_proxy, needs_proxy, observed_proxy, proxy_of, proxy_unit
 from .serving.start_time import start_minutes, start_timeout_s
+from .serving.swap import SET_FILES, set_name
 from .software.environment import folder, stamp
 from .software.model import STORE
 
@@ -65,6 +66,9 @@ must start after that."""
 START_TIMEOUT_S = 900
 HOME = "/var/lib/sovctl/vllm"
 """State folder of the account of engines; `StateDirectory=` of the unit."""
+_PROBED = {"probe": "active", "probe_at_boot": "enabled"}
+_UNPROBED = {"probe": "inactive", "probe_at_boot": "disabled"}
+"""The agent of a swap group probes the pool that is awake."""
 
 
 def api_node(replica: Replica, node: Node) -> str:
@@ -97,6 +101,7 @@ def variables_of(context: Context, node: Node, replica: Replica) -> dict[str, An
         "probe": probe_request(context, pool),
         "weights": weights(pool),
         "group": group_of(context, replica, rank, weights(pool)),
+        "swap": set_name(context, replica) or "",
         "proxy": proxy_of(context, node, replica) if serves_api else {},
         "fabric": expected_fabric(context.platform(node)),
         "start_timeout_s": max(START_TIMEOUT_S, start_timeout_s(context, replica)),
@@ -106,9 +111,11 @@ def variables_of(context: Context, node: Node, replica: Replica) -> dict[str, An
 
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     # Orphans first, because they may occupy the port or the GPUs of a new replica.
-    wanted = {instance(replica): is_group(replica) for replica in context.serving_on(node)}
-    yield from _orphans(facts, wanted, has_proxies=needs_proxy(context))
-    for replica in context.serving_on(node):
+    serving = context.serving_on(node)
+    wanted = {instance(replica): is_group(replica) for replica in serving}
+    sets = {name for each in serving if (name := set_name(context, each))}
+    yield from _orphans(facts, wanted, sets, has_proxies=needs_proxy(context))
+    for replica in serving:
         name, pool = instance(replica), context.pool(replica.pool)
         variables = variables_of(context, node, replica)
         chosen, assigned = variables["flags"], variables["environment"]
@@ -126,14 +133,16 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                 "launcher_sha256": sha256_hex(launcher),
                 "probe_sha256": joint_sha256(sha256_hex(text) for text in probe),
                 "active": "active",
-                "enabled": "disabled" if is_group(replica) else "enabled",  # the agent starts a rank of a group
+                # The agent of a group, or of a swap group, starts it.
+                "enabled": "disabled" if is_group(replica) or pool.swap_group else "enabled",
                 "runs_what_is_written": True,
                 **(expected_agent(item) if is_group(replica) else {}),
                 **(expected_proxy(item) if variables["proxy"] else {}),
                 "running_flags": list(planned_flags(chosen, context.engine)),
                 "running_environment": _assignments(assigned),
                 "running_engine": [folder(context, node, context.engine.environment, facts)],
-                **({"probe": "active", "probe_at_boot": "enabled"} if variables["serves_api"] else {}),
+                **(_PROBED if variables["serves_api"] and not pool.swap_group else {}),
+                **(_UNPROBED if pool.swap_group else {}),
             },
             why=_why(pool, replica),
             variables=variables,
@@ -171,7 +180,8 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     engine = ENGINES[desired.variables["engine"]["name"]]
     built = stamp(engine.environment)
     loaded = [config_file, unit_file, built, *map(_verified, desired.variables["weights"])]
-    loaded += [credential.path for credential in CERTIFICATES]
+    if not desired.variables["swap"]:  # its proxy loads them
+        loaded += [credential.path for credential in CERTIFICATES]
     loaded += [path for path in facts.files if path.startswith(DPKG_LISTS)]
     process = parse_processes(facts.answer(PROCESSES)).get(f"{desired.variables['unit']}.service")
     return {
@@ -281,12 +291,15 @@ FORMER_PROBE_FILES = (
 """Files of probes as sovctl 0.1.0 names them, in the order of removal."""
 
 
-def _orphans(facts: NodeFacts | None, wanted: Mapping[str, bool], *, has_proxies: bool) -> Iterator[Desired]:
+def _orphans(
+    facts: NodeFacts | None, wanted: Mapping[str, bool], wanted_sets: Collection[str], *, has_proxies: bool
+) -> Iterator[Desired]:
     """Return the former files of probes, the replicas with files on the node that are not wanted, and stale agents
     and proxies.
 
     Args:
         wanted: whether each wanted replica is a group, by its `instance` name.
+        wanted_sets: names of the swap groups on the node.
         has_proxies: whether the replicas have proxies.
     """
     paths = sorted(facts.files if facts else ())
@@ -295,6 +308,11 @@ def _orphans(facts: NodeFacts | None, wanted: Mapping[str, bool], *, has_proxies
     found = _by_name(OWN_FILES, paths)
     for name in sorted(found.keys() - wanted):
         yield orphan("pool", name, found[name], why="site.yaml has no such pool on this node", risk=Risk.WORKLOAD)
+    sets = _by_name(SET_FILES, paths)
+    for name in sorted(sets.keys() - wanted_sets):
+        # A pool can have the name of the set.
+        why = "site.yaml has no such swap group on this node"
+        yield orphan("pool", f"{name}.swap", sets[name], why=why, risk=Risk.WORKLOAD)
     agents = _by_name(AGENT_FILES, paths)
     for name in sorted(name for name in agents.keys() & wanted if not wanted[name]):
         # No replica has the name, because theirs have a number after the dot.
@@ -323,6 +341,8 @@ def _query(context: Context, node: Node) -> Query:
             f"{UNITS}/sovctl-pool-*",
             f"{UNITS}/sovctl-probe-*",
             f"{UNITS}/sovctl-group-*",
+            f"{UNITS}/sovctl-swap-*",
+            f"{UNITS}/sovctl-swapproxy-*",
             f"{UNITS}/sovctl-proxy-*",
             f"{UNITS}/sovctl-canary-*",
             PROBE,

@@ -38,6 +38,7 @@ from .serving.observability import Observability
 from .serving.parallel import Parallel
 from .serving.prefill import Prefill
 from .serving.scheduler import Scheduler, Speculative
+from .sizing_inputs import ScheduledHours
 from .types import CatalogId, Country, FilePath, ModelName, Name, Port, Sized, SpecModel, words
 from .verify import Verify
 from .workload import Sizing, WorkloadClass
@@ -261,6 +262,12 @@ class Pool(SpecModel):
     """Quantization method of vLLM. Default: the checkpoint's."""
     enforce_eager: bool = False
     """Whether to disable CUDA graphs: faster start, slower answers."""
+    swap_group: Name | None = None
+    """Swap group. Its pools share the same GPUs in turns: one is awake, the others sleep with their weights in the main
+    memory of the node. Requests for a sleeping pool wait for its turn. Default: the pool has its own GPUs."""
+    awake_hours: Annotated[list[ScheduledHours], Field(max_length=20)] = Field(default_factory=list)
+    """Hours in which the pool is awake in its swap group while no request waits for another pool. If the hours of two
+    pools overlap, the first pool of the file is awake."""
     port: Port = 8000
     """Port of the first replica on a node; further replicas on the node use the next ports."""
     capabilities: list[Capability] | None = None

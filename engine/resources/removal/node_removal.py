@@ -75,9 +75,9 @@ def _variables(step: Step, remains: Remains) -> dict[str, Any]:
 
 
 def _in_order_of_stop(files: list[str]) -> list[str]:
-    """Return the units of files: timers, probes and agents of groups first, because these restart a pool."""
+    """Return the units of files: timers, probes and agents first, because these restart a pool."""
     units = [path.removeprefix(UNITS) for path in files if not path.endswith(".d")]
-    restarts = ("sovctl-probe-", "sovctl-group-", "sovctl-proxy-")
+    restarts = ("sovctl-probe-", "sovctl-group-", "sovctl-proxy-", "sovctl-swap-")
     return sorted(units, key=lambda unit: (not unit.endswith(".timer"), not unit.startswith(restarts), unit))
 
 

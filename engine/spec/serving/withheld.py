@@ -33,6 +33,8 @@ SET_BY_SOVCTL: Mapping[str, str] = {
     "allowed-media-domains": "`gateway.routes[].media_hosts`",
     "disable-uvicorn-access-log": "`gateway`, whose audit log records every request",
     "disable-fastapi-docs": "the rule that a pool has no pages",
+    "uds": "`pools[].swap_group`",
+    "enable-sleep-mode": "`pools[].swap_group`",
     "shutdown-timeout": "the stop timeout of the unit",
 }
 """Flags by name, with the source of their value."""
@@ -86,10 +88,8 @@ REFUSED: Mapping[str, str] = {
     "enable-ssl-refresh": _ACCESS,
     "disable-access-log-for-endpoints": _ACCESS,
     "root-path": _ACCESS,
-    "uds": _ACCESS,
     "grpc": _ACCESS,
     "grpc-port": _ACCESS,
-    "enable-sleep-mode": _DEVELOPMENT,
     "sleep-mode-offload-cudagraph": _DEVELOPMENT,
     "sleep-preserve-parameter-names": _DEVELOPMENT,
     "enable-cumem-allocator": _DEVELOPMENT,

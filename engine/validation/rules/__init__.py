@@ -32,6 +32,7 @@ from . import (
     scaling,
     serving,
     site,
+    swap_groups,
     vault,
     verify,
 )
@@ -185,6 +186,12 @@ RULES: tuple[Rule, ...] = (
     Rule("pools fit their GPUs, and no GPU belongs to two pools", ("pools", "node_groups"), pools.check_gpus,
          is_of_machines=True,
          is_of_numbers=True),
+    Rule("a swap group has at least two pools on the same GPUs of one node", ("pools", "models"),
+         swap_groups.check_swap_groups),
+    Rule("a pool of a swap group fits the memory that sleeping pools leave", ("pools", "node_groups"),
+         swap_groups.check_gpu_memory, is_of_numbers=True),
+    Rule("weights of all pools of swap groups fit the main memory of their nodes", ("pools", "models", "node_groups"),
+         swap_groups.check_host_memory, is_of_machines=True, is_of_numbers=True),
     Rule("MIG profiles are in the catalogue, and a replica has one slice", ("pools", "node_groups"),
          pools.check_slices),
     Rule("pools of `scaling` exist, each once, with minimum_replicas <= replicas <= maximum_replicas; approvers "

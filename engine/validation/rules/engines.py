@@ -51,7 +51,7 @@ _REQUESTS = (
     _is_true(EngineCapability.EXPERT_PARALLEL, "enable_expert_parallel"),
     _is_true(EngineCapability.LORA, "lora"),
     _is_true(EngineCapability.PREFILL_DECODE, "prefill"),
-    _is_true(EngineCapability.PREFILL_DECODE, "prefill"),
+    _is_true(EngineCapability.SLEEP, "swap_group"),
     _is_true(EngineCapability.EAGER, "enforce_eager"),
     _is_true(EngineCapability.QUANTIZATION, "quantization"),
     _is_given(EngineCapability.QUEUE_CAP, "max_num_queued_reqs"),

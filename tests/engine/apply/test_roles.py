@@ -19,6 +19,7 @@ from mirror_site import mirror_site
 from monitored_site import monitored_site
 from real_plays import no_configuration, play
 from strategies import PRESETS
+from swap_site import swap_site
 
 from examples import examples, sample
 from sovctl.engine.apply import ansible
@@ -83,6 +84,9 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                 case "gateway":
                     found.append((role, "gateway.yaml.j2", {"configuration": item["configuration"]}))
                     found.append((role, "unit.service.j2", {"user": item["user"], "data": item["data"]}))
+                case "swap_group":
+                    names = ("swap.json", "proxy.conf", "swap.service", "proxy.service")
+                    found += [(role, f"{name}.j2", {"item": item, "proxy": item["proxy_settings"]}) for name in names]
                 case "pool":
                     names = ("pool.yaml", "unit.service", "probe.json", "probe.service", "probe.timer")
                     names += ("group.json", "group.service") if item["group"] else ()
@@ -94,7 +98,12 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
 @pytest.mark.slow
 def test_the_engine_renders_every_template_as_ansible_does(make_site: MakeSite, tmp_path: Path) -> None:
     cases: dict[str, tuple[str, str, Variables]] = {}
-    sites = [*map(make_site, PRESETS), mirror_site(tmp_path / "mirror"), monitored_site(tmp_path / "monitored")]
+    sites = [
+        *map(make_site, PRESETS),
+        mirror_site(tmp_path / "mirror"),
+        monitored_site(tmp_path / "monitored"),
+        swap_site(tmp_path / "swap"),
+    ]
     for site in sites:
         for roles in all_roles(site).values():
             for role, template, variables in template_variables(roles):
@@ -130,6 +139,7 @@ def test_every_role_takes_what_the_engine_gives_and_nothing_else(make_site: Make
         *map(make_site, PRESETS),
         mirror_site(tmp_path / "mirror"),
         monitored_site(tmp_path / "monitored"),
+        swap_site(tmp_path / "swap"),
     ]:
         for node, roles in all_roles(site).items():
             for role, variables in roles.items():

@@ -12,6 +12,7 @@ from ....resources.pool import instance, unit_name
 from ....resources.serving.group import agent_unit, is_group
 from ....resources.serving.proxy import listening_unit
 from ....resources.serving.rank_ports import ports_of
+from ....resources.serving.swap import sets_on
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
@@ -55,6 +56,8 @@ class ListenersAsPlanned(Check[Expected]):
         }
         for each in filter(is_group, replicas):
             ports[ports_of(context, each).agent] = (f"{agent_unit(instance(each))}.service",)
+        for swap_set in sets_on(context, node):
+            ports |= {each.port: (f"{swap_set.proxy}.service",) for each in swap_set.replicas}
         if context.is_gateway(node):
             gateway_ports = [context.gateway.port, *([context.gateway.admin.port] if context.gateway.admin else [])]
             ports |= dict.fromkeys(gateway_ports, (f"{GATEWAY_UNIT}.service",))

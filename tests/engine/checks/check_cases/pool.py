@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from check_cases.case import FAIL, UNKNOWN, WARN, A, B, Bad, Sample, lines
 
-from sovctl.engine.checks.definitions.pool import _replicas, golden_tokens, group_running
+from sovctl.engine.checks.definitions.pool import (
+    _replicas,
+    development_routes_closed,
+    golden_tokens,
+    group_running,
+)
 from sovctl.engine.facts.benchmarks.golden_tokens import Binding, Completion, GoldenRecord
 
 POOL = _replicas.Expected(
@@ -80,6 +85,15 @@ def doors(**answers: str) -> str:
         {"door": "no-certificate", "path": "/tokenize", "answer": "closed"},
         {"door": "no-certificate", "path": "/metrics", "answer": "tls-alert"},
     )
+
+
+ROUTES = ("/sleep", "/collective_rpc")
+
+
+def routes(health: str = "http 200", sleep: str = "http 404") -> str:
+    """Output of server_routes.py."""
+    answers = {"/health": health, "/sleep": sleep, "/collective_rpc": "http 404"}
+    return lines(*({"path": path, "answer": answer} for path, answer in answers.items()))
 
 
 GPU = "NVIDIA H100 80GB HBM3"
@@ -241,6 +255,16 @@ SAMPLES = {
             "nobody-home": Bad({"ways": doors(certificate="refused")}, UNKNOWN, "refused"),
         },
         ('"certificate"', "/invocations", "/tokenize", "/metrics"),
+    ),
+    "pool.development-routes-closed": Sample(
+        development_routes_closed.Expected(**{**POOL.__dict__, "routes": ROUTES}),
+        {"routes": routes()},
+        {
+            "open": Bad({"routes": routes(sleep="http 405")}, FAIL, "404 from /sleep, got http 405"),
+            "no-answer": Bad({"routes": routes(sleep="TimeoutError")}, UNKNOWN, "404 from /sleep, got TimeoutError"),
+            "nobody-home": Bad({"routes": routes(health="ConnectionRefusedError")}, UNKNOWN, "ConnectionRefusedError"),
+        },
+        ("/health", "/sleep", "/collective_rpc"),
     ),
     "pool.offline-settings": Sample(
         POOL,
