@@ -1,7 +1,8 @@
-"""Program of the role on a mirror node: absent and damaged contents, immutable snapshots, rollback, refusals."""
+"""Programs of the role: the stream of contents; absent and damaged ones, immutable snapshots, rollback, refusals."""
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,13 +14,15 @@ from sovctl.engine.resources.context import ROLES
 from sovctl.support.canonical_json import sha256_hex
 
 PROGRAM = ROLES / "mirror_snapshot/files/mirror_store"
+SENDER = PROGRAM.with_name("send_contents")
 
 
 class Node:
-    """A mirror node; `copy` does the copies of the role."""
+    """A mirror node, and the folder of the controller with the files of a snapshot."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.source = root.with_name("source")
         (root / "content").mkdir(parents=True)
         (root / "snapshots").mkdir()
 
@@ -35,14 +38,23 @@ class Node:
         return sha256_hex(text)
 
     def publish(self, name: str, files: dict[str, bytes]) -> list[str]:
-        """Copy what is missing and publish; returns the copied paths."""
+        """Send what is missing and publish; returns the sent paths."""
         sha256 = self.manifest(files)
-        rows = self.run("missing", sha256).stdout.splitlines()
-        for row in rows:
-            (self.root / "content" / row[:2] / row[:64]).write_bytes(files[row[66:]])
+        for path, data in files.items():
+            (self.source / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.source / path).write_bytes(data)
+        said = self.run("missing", sha256).stdout
+        rows = said.splitlines()
+        assert self.send(said).returncode == 0
         done = self.run("publish", sha256, name)
         assert done.returncode == 0, done.stderr
         return [row[66:] for row in rows]
+
+    def send(self, lines: str, *, receiver: str = "") -> subprocess.CompletedProcess[str]:
+        """Send contents, without ssh to another machine."""
+        receiver = receiver or shlex.join(["tar", "--extract", "--file=-", f"--directory={self.root / 'content'}"])
+        command = [sys.executable, SENDER, self.source, receiver]
+        return subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -118,3 +130,16 @@ def test_an_interrupted_publication_is_repeated(node: Node) -> None:
     shutil.copytree(node.root / "snapshots/a-1", node.root / "snapshots/.b-2.new")
     node.publish("b-2", B)
     assert sorted(each.name for each in (node.root / "snapshots").iterdir()) == ["a-1", "b-2"]
+
+
+def test_a_receiver_that_fails_is_an_error(node: Node) -> None:
+    node.source.mkdir()
+    (node.source / "large").write_bytes(bytes(1 << 20))
+    lines = f"{sha256_hex(bytes(1 << 20))}  large\n"
+    for receiver in ("false", "sh -c 'cat >/dev/null; exit 3'"):
+        assert node.send(lines, receiver=receiver).returncode == 1
+
+
+def test_a_sent_content_is_read_only(node: Node) -> None:
+    node.publish("a-1", A)
+    assert {oct(path.stat().st_mode & 0o777) for path in (node.root / "content").glob("*/*")} == {"0o444"}
