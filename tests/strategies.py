@@ -10,9 +10,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from sovctl.engine.mirror.snapshots import MirrorSnapshot
 from sovctl.engine.plan.build import context_of
 from sovctl.engine.resources.context import Context
 from sovctl.engine.resources.credential import credentials_on, fingerprint
+from sovctl.engine.resources.mirror.urls import CA_FILE
 from sovctl.engine.resources.software import environment, model
 from sovctl.engine.resources.software.tree import TreeRecord, tree_id
 from sovctl.engine.spec import Node
@@ -28,7 +30,7 @@ PRESETS = tuple(name for name in names() if name != "vm")
 
 @cache
 def context(preset: str) -> Context:
-    """A preset as the kinds see it; every credential exists, with invented content."""
+    """A preset as the kinds see it; every credential and the mirror's snapshot exist, with invented content."""
     folder = EXAMPLES / preset
     made = context_of(load(folder / "site.yaml", today=TODAY).spec, folder)
     found = {
@@ -36,12 +38,16 @@ def context(preset: str) -> Context:
         for _, node in made.spec.nodes()
         for each in credentials_on(made, node)
     }
+    if made.spec.mirror is not None:
+        authority = {node.name: credential_sha256(node.name, CA_FILE) for _, node in made.spec.nodes()}
+        found |= {(name, CA_FILE): fingerprint(sha256) for name, sha256 in authority.items()}
     trees = {
         (node.name, tree): TreeRecord(root, sha256_hex(f"invented manifest of {tree}"))
         for _, node in made.spec.nodes()
         for tree, root in tree_roots(made, node).items()
     }
-    return replace(made, fingerprints=found, trees=trees)
+    snapshot = MirrorSnapshot("invented-1", folder, sha256_hex("invented snapshot")) if made.spec.mirror else None
+    return replace(made, fingerprints=found, trees=trees, snapshot=snapshot)
 
 
 def tree_roots(site: Context, node: Node) -> dict[str, str]:

@@ -77,11 +77,13 @@ NODES = (
 """Nodes of the preset `lab`."""
 VM_NODE = LabNode("v1", "10.77.0.31", NodeKind.SERVICE, Tier.VM)
 """Node of the preset `vm`."""
-DEFAULT_PRESET, LLAMA_CPP_PRESET, VM_PRESET = "lab", "llama-cpp", "vm"
+DEFAULT_PRESET, LLAMA_CPP_PRESET, MIRROR_PRESET, VM_PRESET = "lab", "llama-cpp", "mirror", "vm"
+_TWO_SERVICE_NODES = (*NODES, LabNode("s2", "10.77.0.22", NodeKind.SERVICE))
 PRESETS = {
     DEFAULT_PRESET: NODES,
-    "ha": (*NODES, LabNode("s2", "10.77.0.22", NodeKind.SERVICE)),
+    "ha": _TWO_SERVICE_NODES,
     LLAMA_CPP_PRESET: (NODES[0], NODES[2]),
+    MIRROR_PRESET: _TWO_SERVICE_NODES,
     VM_PRESET: (VM_NODE,),
 }
 """Nodes by preset: name of a site in `templates/presets/`."""
@@ -184,6 +186,11 @@ class Lab:
     def tier(self) -> Tier:
         """Kind of machines that the nodes are; the same for all."""
         return self.nodes[0].tier
+
+    @property
+    def has_mirror_node(self) -> bool:
+        """Whether a planned node serves packages, wheels and models, instead of the lab's web server."""
+        return self.preset == MIRROR_PRESET
 
     @property
     def record_file(self) -> Path:

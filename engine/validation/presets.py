@@ -31,6 +31,7 @@ _NEXT = {
     "lab": ("sovctl lab up --directory {folder}", "sovctl plan {site}"),
     "ha": ("sovctl lab up --preset ha --directory {folder}", "sovctl plan {site}"),
     "llama-cpp": ("sovctl lab up --engine llama.cpp --directory {folder}", "sovctl plan {site}"),
+    "mirror": ("sovctl lab up --preset mirror --directory {folder}", "sovctl plan {site}"),
     "vm": ("sovctl lab up --tier vm --directory {folder}", "sovctl plan {site}"),
     "bank-hybrid": REAL_SITE,
     "closed-perimeter": REAL_SITE,

@@ -81,7 +81,7 @@ def test_json_is_one_document_in_both_cases(tmp_path: Path) -> None:
         (["validate"], "missing argument SITE"),
         (["validate", "absent.yaml"], "absent.yaml: no such file"),
         (["validate", "."], ".: expected a file, got a folder"),
-        (["init", "--preset", "labb"], "--preset: expected one of lab, ha, vm, bank-hybrid"),
+        (["init", "--preset", "labb"], "--preset: expected one of lab, ha, llama-cpp, mirror, vm, bank-hybrid"),
     ],
 )
 def test_wrong_use_ends_with_3_a_message_and_a_hint(words: list[str], message: str, tmp_path: Path) -> None:

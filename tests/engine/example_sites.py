@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from mirror_site import add_snapshot
 from planned_nodes import empty, with_file
 from strategies import EXAMPLES
 
@@ -31,7 +32,7 @@ def example(preset: str, folder: Path) -> Site:
 
 
 def with_invented_files(folder: Path) -> Site:
-    """The site of a folder; every file that it names is invented."""
+    """The site of a folder; every file that it names is invented, and so is the snapshot of its mirror."""
     site = Site.open(folder / "site.yaml", touches_nodes=False)
     for reference in references(site.spec):
         path = folder / (reference.file or "")
@@ -39,6 +40,8 @@ def with_invented_files(folder: Path) -> Site:
         is_cabling = path.suffix == ".csv"
         path.write_text(CABLING if is_cabling else f"invented-{secrets.token_hex(16)}\n")
         path.chmod(0o600)
+    if site.spec.mirror is not None:
+        add_snapshot(folder / site.spec.mirror.store, "invented-1", {"wheels/index.html": b"invented"})
     return site
 
 

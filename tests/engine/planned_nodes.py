@@ -22,6 +22,7 @@ from sovctl.engine.facts.node import InstalledPackage, NodeFacts
 from sovctl.engine.facts.operating_system import OperatingSystem, SecureBoot, Virtualization
 from sovctl.engine.plan.build import desired_on
 from sovctl.engine.resources.context import ROLES, render
+from sovctl.engine.resources.mirror import server, snapshot, urls
 from sovctl.engine.resources.pool import PROCESSES
 from sovctl.engine.resources.resource import Desired
 from sovctl.engine.resources.serving.command_line import arguments
@@ -77,8 +78,10 @@ def planned(preset: str) -> tuple[dict[str, NodeFacts], tuple[tuple[str, Handle]
     return facts, tuple(handles)
 
 
-def _put_repository(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+def _put_repository(facts: NodeFacts, desired: Desired, node: Node) -> NodeFacts:
     state = desired.state or {}
+    if "ca_fingerprint" in state:
+        facts = with_file(facts, urls.CA, credential_sha256(node.name, urls.CA_FILE))
     for path, key in REPOSITORY.items():
         if key in state:
             facts = with_file(facts, path, state[key])
@@ -91,6 +94,12 @@ def _put_package(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
         return with_answer(facts, "simulation debian-12", "")
     package = InstalledPackage(state.get("version", "1.2-3"), state.get("is_held", False))
     return replace(facts, packages={**facts.packages, desired.name: package})
+
+
+def _put_site_mirror(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    state = desired.state or {}
+    facts = with_file(facts, server.CONFIG, state["config_sha256"])
+    return with_unit(with_file(facts, server.UNIT_FILE, state["unit_sha256"]), server.UNIT)
 
 
 def _put_tuning(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
@@ -218,6 +227,10 @@ _PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "model": _put_model,
     "pool": _put_pool,
     "gateway": _put_gateway,
+    "mirror_snapshot": lambda facts, desired, _node: with_file(
+        facts, snapshot.MANIFEST, (desired.state or {})["snapshot_manifest_sha256"]
+    ),
+    "site_mirror": _put_site_mirror,
     **planned_host.PUT,
     **planned_files.PUT,
 }
@@ -249,6 +262,8 @@ def _service(desired: Desired) -> Iterator[Handle]:
 
 
 def _repository(desired: Desired) -> Iterator[Handle]:
+    if "ca_fingerprint" in (desired.state or {}):
+        yield Handle("repository", desired.name, "ca_fingerprint", _file(urls.CA))
     for path, key in REPOSITORY.items():
         if key not in (desired.state or {}):
             continue
@@ -395,6 +410,13 @@ def _gateway(desired: Desired) -> Iterator[Handle]:
     yield from _unit_handles(desired, "sovctl-gateway")
 
 
+def _site_mirror(desired: Desired) -> Iterator[Handle]:
+    yield Handle("site_mirror", desired.name, "config_sha256", _file(server.CONFIG))
+    yield Handle("site_mirror", desired.name, "unit_sha256", _file(server.UNIT_FILE))
+    yield Handle("site_mirror", desired.name, "runs_what_is_written", _unit(server.UNIT, started_s=WRITTEN_S - 1))
+    yield from _unit_handles(desired, server.UNIT)
+
+
 _HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "repository": _repository,
     "package": _packages,
@@ -408,6 +430,10 @@ _HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "model": _model,
     "pool": _pool,
     "gateway": _gateway,
+    "mirror_snapshot": lambda desired: iter(
+        [Handle("mirror_snapshot", desired.name, "snapshot_manifest_sha256", _file(snapshot.MANIFEST))]
+    ),
+    "site_mirror": _site_mirror,
     **planned_host.HANDLES,
     **planned_files.HANDLES,
 }

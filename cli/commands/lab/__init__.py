@@ -79,7 +79,11 @@ def up(
     tier: TierName = "container",
     preset: Annotated[
         str | None,
-        typer.Option("--preset", help="Of containers. `lab`, the default: a pool node, a gateway. `ha`: two of each."),
+        typer.Option(
+            "--preset",
+            help="Of containers. `lab`, the default: a pool node, a gateway. `ha`: two of each. `mirror`: nodes "
+            "install from a mirror node.",
+        ),
     ] = None,
     engine: EngineName = None,
     mirror: Annotated[

@@ -28,6 +28,7 @@ SITE_PACKAGES = (
     "libnuma1",
     "libtcmalloc-minimal4",
     "nftables",
+    "nginx",
     "opensm",
     "pciutils",
     "prometheus",

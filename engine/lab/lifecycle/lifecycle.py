@@ -23,7 +23,7 @@ from sovctl.support.errors import Busy, InputError
 
 from .. import layout
 from ..artifacts import apt_repository as repository
-from ..artifacts import engine_packages, gpu_packages, model_store, tools, wheelhouse
+from ..artifacts import engine_packages, gpu_packages, model_store, site_snapshot, tools, wheelhouse
 from ..artifacts import node_image as image
 from ..hardware import fabric_processes, infiniband_fabric
 from ..layout import Lab, Tier
@@ -154,7 +154,11 @@ def up(
                 progress("removing the remains of an earlier lab")
                 clean(lab)
             _build(lab, materials)
-        _publish(lab, materials)
+        if lab.has_mirror_node:
+            site_snapshot.ensure(directory, materials.repository, materials.wheels, site=f"lab-{preset}")
+        else:
+            _publish(lab, materials)
+            access.write_repository_key(directory, repository.public_key())
         access.allow_cloud_key(directory, lab.cloud / cloud.KEYS_FILE)
         for each in lab.nodes:
             nodes.of(each).authorize(lab, each, public_key)
@@ -164,7 +168,6 @@ def up(
         access.write_known_hosts(
             directory, {f"{each.name},{each.address}": node.host_key(lab, each) for each in lab.nodes}
         )
-        access.write_repository_key(directory, repository.public_key())
         if lab.tier is Tier.CONTAINER:
             access.write_cabling(directory, infiniband_fabric.plan_text(fabric_processes.planned(lab)))
         access.write_cloud_authority(directory, (lab.cloud / certificate.CA_FILE).read_text())

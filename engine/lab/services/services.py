@@ -73,8 +73,9 @@ def _cloud(lab: Lab) -> list[str | Path]:
     return [sys.executable, "-P", "-m", "sovctl.engine.lab.services.cloud", lab.cloud]
 
 
+WEB = "web"
 SERVICES = (
-    Service("web", "apt, wheels and models", _controller, _web, layout.CONTROLLER_ADDRESS, layout.WEB_PORT),
+    Service(WEB, "apt, wheels and models", _controller, _web, layout.CONTROLLER_ADDRESS, layout.WEB_PORT),
     Service(
         "clock",
         "time source (chronyd)",
@@ -114,7 +115,7 @@ SERVICES = (
 )
 
 SIMULATOR = "fabric"
-_WITHOUT_FABRIC = ("web", "clock", "cloud")
+_WITHOUT_FABRIC = (WEB, "clock", "cloud")
 # A subnet manager exits without a fabric. Of 24 starts of both managers together, 3 ended without a standby.
 _IN_ORDER = (SIMULATOR, "subnet")
 
@@ -122,12 +123,13 @@ _IN_ORDER = (SIMULATOR, "subnet")
 def services_of(lab: Lab) -> tuple[Service, ...]:
     """Return the services that a lab must run: without a subnet manager that a fault stopped.
 
-    A virtual machine has no simulated InfiniBand adapter, and needs no fabric.
+    A virtual machine has no simulated InfiniBand adapter, and needs no fabric. A mirror node replaces the web server.
     """
+    wanted = tuple(each for each in SERVICES if each.name != WEB or not lab.has_mirror_node)
     if lab.tier is not Tier.CONTAINER:
-        return tuple(each for each in SERVICES if each.name in _WITHOUT_FABRIC)
+        return tuple(each for each in wanted if each.name in _WITHOUT_FABRIC)
     managers = fabric.current(lab).managers
-    return tuple(each for each in SERVICES if not each.manager or each.manager in managers)
+    return tuple(each for each in wanted if not each.manager or each.manager in managers)
 
 
 def prepare(lab: Lab) -> None:

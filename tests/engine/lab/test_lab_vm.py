@@ -35,7 +35,7 @@ def test_a_tier_has_its_own_presets() -> None:
     assert preset_of(Tier.VM, None) == "vm"
     with pytest.raises(InputError, match="expected one of vm for tier vm, got 'ha'"):
         preset_of(Tier.VM, "ha")
-    with pytest.raises(InputError, match="expected one of lab, ha, llama-cpp for tier container, got 'vm'"):
+    with pytest.raises(InputError, match="expected one of lab, ha, llama-cpp, mirror for tier container, got 'vm'"):
         preset_of(Tier.CONTAINER, "vm")
 
 

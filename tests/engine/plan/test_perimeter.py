@@ -118,6 +118,10 @@ def test_a_pools_port_is_reached_from_gateways_and_peers_alone(preset: str, node
             assert site.is_gateway(node)
             assert site.gateway.admin.reach == "management"
             assert network in site.spec.perimeter.management
+        elif site.is_mirror(node):
+            assert site.spec.mirror is not None
+            assert int(rule["port"]) == site.spec.mirror.port
+            assert network.network_address in {each.address for _, each in site.spec.nodes()}
         else:
             assert site.is_gateway(node)
             assert int(rule["port"]) == site.gateway.port
