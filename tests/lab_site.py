@@ -324,6 +324,10 @@ class SharedLab:
             self._unprovisioned = self._rebuild()
         return self._unprovisioned
 
+    def of_preset(self, preset: str) -> Path:
+        """Return the folder of a new lab of another preset. The caller removes the lab by `down`."""
+        return self._rebuild("--preset", preset)
+
     def site(self) -> LabSite:
         """Return the site of a lab that was planned and applied."""
         if self._site is None:
@@ -337,9 +341,9 @@ class SharedLab:
         self._site = self._unprovisioned = None
         succeed("lab", "down", "--name", NAME)
 
-    def _rebuild(self) -> Path:
+    def _rebuild(self, *options: str) -> Path:
         self.down()
         self._builds += 1
         directory = self._folder / f"site-{self._builds}"
-        succeed("lab", "up", "--name", NAME, "--directory", str(directory))
+        succeed("lab", "up", "--name", NAME, "--directory", str(directory), *options)
         return directory
