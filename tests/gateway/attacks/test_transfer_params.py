@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from conftest import write_config
+from gateway_yaml import write_config
 from hypothesis import given
 from hypothesis import strategies as st
 from kv_servers import Decoder, Prefiller
