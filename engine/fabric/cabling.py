@@ -82,7 +82,7 @@ def parse_plan(text: str) -> tuple[tuple[PlannedLink, ...], tuple[PlanProblem, .
         (number, row)
         for number, line in enumerate(text.splitlines(), start=1)
         if line.strip() and not line.startswith("#")
-        for row in csv.reader(io.StringIO(line))
+        for row in _csv_rows(line)
     ]
     if not rows or tuple(cell.strip() for cell in rows[0][1]) != COLUMNS:
         return (), (PlanProblem(rows[0][0] if rows else 1, f"expected the header {','.join(COLUMNS)}"),)
@@ -105,6 +105,14 @@ def parse_plan(text: str) -> tuple[tuple[PlannedLink, ...], tuple[PlanProblem, .
     if len(links) > MAX_LINKS:
         problems.append(PlanProblem(1, f"expected at most {MAX_LINKS} links, got {len(links)}"))
     return tuple(links), tuple(problems)
+
+
+def _csv_rows(line: str) -> list[list[str]]:
+    """Return the row of a line; an empty row if it is not CSV, such as one with a cell above 128 KiB."""
+    try:
+        return list(csv.reader(io.StringIO(line)))
+    except csv.Error:
+        return [[]]
 
 
 def compare(plan: tuple[PlannedLink, ...], fabric: Fabric) -> CablingDifference:

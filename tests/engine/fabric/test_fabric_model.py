@@ -166,3 +166,9 @@ def test_the_40_switch_capture_has_one_swapped_pair_and_69_unset_names(captures:
     assert (len(fabric.leaves), len(fabric.spines)) == (31, 9)
     assert without_aggregation_node(fabric) == ()
     assert compare(parse_plan(plan_of(fabric))[0], fabric).is_empty
+
+
+def test_a_line_that_is_not_csv_is_a_problem() -> None:
+    """Python's csv refuses a cell above 128 KiB."""
+    links, problems = parse_plan(f"device,port,peer,peer_port\n{'x' * 140_000},1,leaf,1\n")
+    assert (links, [each.line for each in problems]) == ((), [2])
