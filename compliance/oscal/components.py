@@ -65,6 +65,13 @@ COMPONENTS = (
     ),
     Component("software", "Software sources", "software", "Packages of the site's signed mirror.", ("software",)),
     Component("plan", "Plan", "software", "Planned state of nodes, and its comparison with the measured.", ("plan",)),
+    Component(
+        "monitoring",
+        "Monitoring",
+        "software",
+        "Measures nodes, pools and gateways, and reports alerts.",
+        ("monitoring",),
+    ),
     Component("ledger", "Ledger", "software", "Append-only log of evidence, changes and reports.", ("site",)),
 )
 

@@ -260,8 +260,8 @@ SAMPLES = {
         development_routes_closed.Expected(**{**POOL.__dict__, "routes": ROUTES}),
         {"routes": routes()},
         {
-            "open": Bad({"routes": routes(sleep="http 405")}, FAIL, "404 from /sleep, got http 405"),
-            "no-answer": Bad({"routes": routes(sleep="TimeoutError")}, UNKNOWN, "404 from /sleep, got TimeoutError"),
+            "open": Bad({"routes": routes(sleep="http 405")}, FAIL, "404 from /sleep, got 'http 405'"),
+            "no-answer": Bad({"routes": routes(sleep="TimeoutError")}, UNKNOWN, "404 from /sleep, got 'TimeoutError'"),
             "nobody-home": Bad({"routes": routes(health="ConnectionRefusedError")}, UNKNOWN, "ConnectionRefusedError"),
         },
         ("/health", "/sleep", "/collective_rpc"),
