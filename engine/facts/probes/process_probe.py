@@ -6,6 +6,7 @@ only the names. folders: folders below /opt/sovctl from which the process runs c
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -47,7 +48,9 @@ def environment(pid):
 def folders(pid, argv):
     with open(f"/proc/{pid}/maps") as file:
         lines = [line.split(None, 5)[-1].strip() for line in file]
-    texts = [*argv[:1], *(line for line in lines if line.startswith("/"))]
+    # A path through the stable link of an environment counts as the folder that the link names.
+    programs = [os.path.realpath(match.group(1)) + "/" for match in map(ROOT.match, argv[:1]) if match]
+    texts = [*programs, *(line for line in lines if line.startswith("/"))]
     found = [(ROOT.match(text), text.endswith(" (deleted)")) for text in texts]
     return sorted({match.group(1) + (" (deleted)" if gone else "") for match, gone in found if match})
 
