@@ -10,7 +10,7 @@ from sovctl.support.canonical_json import sha256_hex
 
 from ...facts.node import NodeFacts
 from ...spec import Node
-from ...spec.service_accounts import MONITORING_USER
+from ...spec.service_accounts import MONITORING_UID, MONITORING_USER
 from ..context import ROLES, Context, render
 from ..credential import CERTIFICATES
 from ..orphan import UNITS, orphan
@@ -71,6 +71,7 @@ def _variables(service: MonitoringService) -> dict[str, object]:
         "program_path": PROGRAM,
         "command": " ".join(service.argv),
         "user": "root" if service.program else MONITORING_USER,
+        "uid": 0 if service.program else MONITORING_UID,
         "data": service.data,
         "textfiles": TEXTFILES,
         "files": [{"path": each.path, "text": each.text, "check": each.check} for each in service.files],
