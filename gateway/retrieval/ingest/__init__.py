@@ -1,0 +1,1 @@
+"""Ingestion of documents: parsers as untrusted processes, and the commands of `sovctl rag`."""

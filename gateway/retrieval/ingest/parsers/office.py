@@ -1,0 +1,221 @@
+"""Text of office files: docx, xlsx, pptx (ECMA-376) and odt (OASIS OpenDocument 1.3).
+
+Deleted text of tracked changes, hidden text, hidden sheets and slides, comments, notes, macros and embedded files are
+omitted: a reader of the document does not see them.
+"""
+
+from __future__ import annotations
+
+import platform
+import posixpath
+from collections.abc import Callable, Iterator
+
+from .archive import Archive
+from .blocks import Blocks
+from .extracted import Extraction, Limits, Reason, Refused
+from .sheets import read_sheets
+from .xml_events import End, Start, events
+
+EXTRACTOR = f"sovctl-office 1, expat {platform.python_version()}"
+
+_TABLE = frozenset({"tab", "ptab"})
+
+
+def relations(archive: Archive, part: str, limits: Limits) -> dict[str, str]:
+    """Return the targets of a part's relationships inside the archive, by id."""
+    folder, name = posixpath.split(part)
+    source = f"{folder}/_rels/{name}.rels"
+    if source not in archive.names:
+        return {}
+    found = {}
+    for event in events(archive.chunks(source), limits):
+        if (
+            isinstance(event, Start)
+            and event.name == "Relationship"
+            and event.attributes.get("TargetMode") != "External"
+        ):
+            target = event.attributes.get("Target", "")
+            path = target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
+            found[event.attributes.get("Id", "")] = path
+    return found
+
+
+def _docx(archive: Archive, blocks: Blocks, limits: Limits) -> None:
+    """Read paragraphs of the body and of footnotes. A row of a table is one block, with tabs between cells."""
+    for part in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml"):
+        if part in archive.names or part == "word/document.xml":
+            _word_part(events(archive.chunks(part), limits), blocks)
+
+
+def _word_part(source: Iterator[Start | End | str], blocks: Blocks) -> None:
+    text: list[str] = []
+    run: list[str] = []
+    level = rows = deleted = 0
+    is_text = is_hidden = False
+    for event in source:
+        if isinstance(event, str):
+            if is_text and not deleted:
+                run.append(event)
+            continue
+        name = event.name
+        if isinstance(event, Start):
+            if name == "t":
+                is_text = True
+            elif name == "r":
+                run, is_hidden = [], False
+            elif name == "vanish":
+                is_hidden = event.attributes.get("val", "true") not in ("0", "false", "off")
+            elif name in _TABLE:
+                run.append("\t")
+            elif name in ("br", "cr"):
+                run.append("\n")
+            elif name == "pStyle":
+                level = _heading_level(event.attributes.get("val", ""))
+            elif name == "tr":
+                rows += 1
+            elif name in ("del", "moveFrom"):
+                deleted += 1
+        elif name == "t":
+            is_text = False
+        elif name == "r":
+            text += [] if is_hidden else run
+            run = []
+        elif name == "p" and not rows:
+            blocks.add("".join(text), level=level)
+            text, level = [], 0
+        elif name == "p":
+            text.append(" ")
+        elif name == "tc":
+            text.append("\t")
+        elif name == "tr":
+            rows -= 1
+            if not rows:
+                blocks.add("".join(text).strip())
+                text, level = [], 0
+        elif name in ("del", "moveFrom"):
+            deleted -= 1
+
+
+def _heading_level(style: str) -> int:
+    """Return the level of a paragraph style: `Heading2`, `berschrift2`, `Titre2`, `Title`; 0 for others."""
+    if style in ("Title", "Titel", "Titre"):
+        return 1
+    last = style[-1:]
+    is_heading = any(word in style.lower() for word in ("heading", "berschrift", "titre", "titolo", "ttulo", "kop"))
+    return int(last) if is_heading and last.isdigit() and last.isascii() and last != "0" else 0
+
+
+def _pptx(archive: Archive, blocks: Blocks, limits: Limits) -> None:
+    """Read paragraphs of slides in the order of the presentation; the page is the number of the slide."""
+    part = "ppt/presentation.xml"
+    targets = relations(archive, part, limits)
+    order = [
+        event.attributes.get("r:id", "")
+        for event in events(archive.chunks(part), limits)
+        if isinstance(event, Start) and event.name == "sldId"
+    ]
+    for number, slide in enumerate(order, 1):
+        blocks.turn(number)
+        _slide(events(archive.chunks(targets.get(slide, "")), limits), blocks)
+
+
+def _slide(source: Iterator[Start | End | str], blocks: Blocks) -> None:
+    text: list[str] = []
+    level = 0
+    is_text = False
+    for event in source:
+        if isinstance(event, str):
+            if is_text:
+                text.append(event)
+        elif isinstance(event, Start):
+            if event.name == "sld" and event.attributes.get("show") in ("0", "false"):
+                return
+            is_text = event.name == "t"
+            if event.name == "ph":
+                level = 1 if event.attributes.get("type") in ("title", "ctrTitle") else 0
+            elif event.name == "br":
+                text.append("\n")
+        elif event.name == "p":
+            blocks.add("".join(text), level=level)
+            text = []
+        else:
+            is_text = False
+            level = 0 if event.name == "sp" else level
+
+
+def _odt(archive: Archive, blocks: Blocks, limits: Limits) -> None:
+    """Read paragraphs, headings and rows of tables of an OpenDocument text."""
+    text: list[str] = []
+    level = rows = omitted = depth = 0
+    for event in events(archive.chunks("content.xml"), limits):
+        if isinstance(event, str):
+            if depth and not omitted:
+                text.append(event)
+        elif isinstance(event, Start):
+            if event.name in ("p", "h"):
+                depth += 1
+                level = _outline(event) if event.name == "h" else level
+            elif event.name in ("tracked-changes", "annotation", "hidden-text"):
+                omitted += 1
+            elif event.name == "table-row":
+                rows += 1
+            elif depth and not omitted:
+                text.append({"tab": "\t", "line-break": "\n", "s": " "}.get(event.name, ""))
+        elif event.name in ("p", "h"):
+            depth -= 1
+            if rows:
+                text.append(" ")
+            elif not depth:
+                blocks.add("".join(text), level=level)
+                text, level = [], 0
+        elif event.name in ("tracked-changes", "annotation", "hidden-text"):
+            omitted -= 1
+        elif event.name == "table-cell":
+            text.append("\t")
+        elif event.name == "table-row":
+            rows -= 1
+            if not rows:
+                blocks.add("".join(text).strip())
+                text, level = [], 0
+
+
+def _outline(event: Start) -> int:
+    level = event.attributes.get("outline-level", "1")
+    return min(int(level), 9) if level.isdigit() and level.isascii() and len(level) < 3 else 1
+
+
+def _xlsx(archive: Archive, blocks: Blocks, limits: Limits) -> None:
+    read_sheets(archive, blocks, limits, relations(archive, "xl/workbook.xml", limits))
+
+
+_MAIN_PARTS: dict[str, Callable[[Archive, Blocks, Limits], None]] = {
+    "word/document.xml": _docx,
+    "xl/workbook.xml": _xlsx,
+    "ppt/presentation.xml": _pptx,
+}
+_ODT = b"application/vnd.oasis.opendocument.text"
+
+
+def extract(content: bytes, limits: Limits) -> Extraction:
+    """Return the blocks of an office file; its parts decide the format, not its name.
+
+    Raises:
+        Refused: not an office file, encrypted, damaged or above a limit.
+    """
+    archive = Archive(content, limits)
+    blocks = Blocks(limits)
+    if archive.head("mimetype", 100).strip() == _ODT:
+        if "META-INF/manifest.xml" in archive.names:
+            _refuse_encrypted(archive, limits)
+        _odt(archive, blocks, limits)
+    elif main := next((part for part in _MAIN_PARTS if part in archive.names), None):
+        _MAIN_PARTS[main](archive, blocks, limits)
+    else:
+        raise Refused(Reason.KIND, "the zip archive is not docx, xlsx, pptx or odt")
+    return Extraction(EXTRACTOR, blocks.found)
+
+
+def _refuse_encrypted(archive: Archive, limits: Limits) -> None:
+    for event in events(archive.chunks("META-INF/manifest.xml"), limits):
+        if isinstance(event, Start) and event.name == "encryption-data":  # OpenDocument 1.3, part 2, 4.4
+            raise Refused(Reason.ENCRYPTED, "the document is encrypted")

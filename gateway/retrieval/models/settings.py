@@ -1,0 +1,63 @@
+"""Settings of a pooling pool: `embedding` and `rerank` of retrieval.yaml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, AnyHttpUrl, Field, StringConstraints, model_validator
+
+from ...settings.base.model import SettingsModel
+from ...settings.base.urls import encrypted_or_local
+
+Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+class PoolSettings(SettingsModel):
+    """A pool of vLLM that runs a pooling model."""
+
+    url: Annotated[AnyHttpUrl, AfterValidator(encrypted_or_local)]
+    """Base URL, which ends in /v1."""
+    model: str = Field(min_length=1, max_length=200)
+    """Name of the model at the pool."""
+    model_digest: Digest
+    """Digest of the model's files in the site's lock; stored with each vector."""
+    ca: Path | None = None
+    """Certificate authority of the pool."""
+    certificate: Path | None = None
+    """Client certificate for mutual TLS."""
+    key: Path | None = None
+    """Private key of the client certificate."""
+    api_key_file: Path | None = None
+    """API key of the pool, a file of mode 0600."""
+    batch_texts: int = Field(32, ge=1, le=2048)
+    """Texts in one request."""
+    batch_characters: int = Field(100_000, ge=1_000, le=10_000_000)
+    """Characters of all texts in one request."""
+    concurrent_requests: int = Field(4, ge=1, le=64)
+    """Requests in flight at the same time."""
+    timeout_s: float = Field(60.0, gt=0, le=600)
+    """Seconds for one request."""
+
+    @model_validator(mode="after")
+    def _certificate_with_key(self) -> Self:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("expected `certificate` and `key` together")
+        if self.url.scheme == "https" and self.ca is None:
+            raise ValueError("expected `ca` for an https URL")
+        return self
+
+
+class EmbeddingSettings(PoolSettings):
+    """Embedding pool. The prefixes are part of the model: other prefixes give other vectors."""
+
+    dimensions: int = Field(ge=1, le=16_000)
+    """Length of a vector."""
+    query_prefix: str = Field("", max_length=2_000)
+    """Instruction before a query, as the model's card states it."""
+    passage_prefix: str = Field("", max_length=2_000)
+    """Instruction before a passage."""
+
+
+class RerankSettings(PoolSettings):
+    """Reranker pool."""
