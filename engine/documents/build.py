@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 
 from sovctl.compliance.bom.cyclonedx import bom_bytes
+from sovctl.compliance.bom.vex import vex_bytes
 from sovctl.compliance.documents.answers import Answers, load_answers
 from sovctl.compliance.documents.document import Document, FieldState
 from sovctl.compliance.documents.fill import fill
@@ -19,6 +20,7 @@ from .lock_file import LockedPackage
 from .model_bom import model_bom
 from .site_values import Sources
 from .software_bom import Licences, software_bom
+from .vex import vex_statements
 
 
 def build(sources: Sources, answers: Answers, names: Iterable[str] = ()) -> tuple[Document, ...]:
@@ -41,6 +43,9 @@ def files_of(
     found = {
         "sbom.cdx.json": bom_bytes(software_bom(sources, locks, licences)),
         "ml-bom.cdx.json": bom_bytes(model_bom(sources)),
+        "vex.cdx.json": vex_bytes(
+            sources.spec.site.name, vex_statements(sources, locks), tool_version=sources.tool_version
+        ),
     }
     for each in documents:
         found[f"{each.name}.json"] = json_bytes(each)

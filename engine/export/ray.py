@@ -47,6 +47,7 @@ _NOT_ENGINE = frozenset(
         "ssl-cert-reqs",
         "disable-uvicorn-access-log",
         "disable-fastapi-docs",
+        "middleware",
         "shutdown-timeout",
         "max-num-queued-reqs",
     ]

@@ -17,6 +17,7 @@ from ..resources.serving.command_line import arguments
 from ..resources.serving.environment import environment
 from ..resources.serving.flags import SHUTDOWN_TIMEOUT_S, flags
 from ..resources.serving.probe_request import probe_request
+from ..resources.serving.routes import PROGRAM
 from ..resources.serving.start_time import start_timeout_s
 from ..resources.software.model import STORE
 from ..spec import Pool
@@ -25,6 +26,8 @@ from ..spec.serving.section import FlagValue
 from .source import MODELS_CLAIM, RDMA_NAME, SERVER, Object, Source, labels, metadata
 
 PROBE = "/etc/sovctl/probe"
+ROUTES = PROGRAM.rpartition("/")[2]
+"""File of the middleware, next to the probe."""
 ACCOUNT = {"HOME": "/tmp", "USER": ENGINE_USER}  # noqa: S108 - the only writable folder of a pod
 """Variables of a user that the image's /etc/passwd lacks. Without USER, PyTorch looks the user up and fails."""
 _OF_NODE = frozenset(
@@ -166,6 +169,7 @@ def probe_config_map(source: Source, pool: Pool) -> Object:
         "metadata": metadata(f"{pool.name}-probe", source.namespace(pool)),
         "data": {
             "probe": package_text(ROLES / "pool" / "files" / "probe"),
+            ROUTES: package_text(ROLES / "pool" / "files" / ROUTES),
             "probe.json": json.dumps(settings, indent=2) + "\n",
         },
     }
@@ -180,7 +184,7 @@ def _environment(source: Source, pool: Pool) -> list[Object]:
     replica = source.replica(pool)
     chosen = environment(source.context, replica, replica.ranks[0])
     chosen = {name: value for name, value in chosen.items() if name not in _OF_NODE}
-    chosen |= {"VLLM_HOST_IP": "$(POD_IP)", "VLLM_CACHE_ROOT": "/tmp/vllm"} | ACCOUNT  # noqa: S108
+    chosen |= {"VLLM_HOST_IP": "$(POD_IP)", "VLLM_CACHE_ROOT": "/tmp/vllm", "PYTHONPATH": PROBE} | ACCOUNT  # noqa: S108
     pod_ip: Object = {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
     return [pod_ip, *({"name": name, "value": value} for name, value in chosen.items())]
 

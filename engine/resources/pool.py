@@ -50,6 +50,7 @@ from .serving.names import unit_name as unit_name
 from .serving.node_files import FOLDER, UNITS, joint_sha256
 from .serving.probe_request import probe_request
 from .serving.proxy import expected_proxy, needs_proxy, observed_proxy, proxy_of, proxy_unit
+from .serving.routes import PROGRAM as ROUTES
 from .serving.start_time import start_minutes, start_timeout_s
 from .serving.swap import SET_FILES, set_name
 from .software.environment import folder, stamp
@@ -124,6 +125,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
         probe = [render("pool", template, item=item) for template in PROBE_TEMPLATES]
         probe.append(package_text(ROLES / "pool" / "files" / "probe"))
         launcher = package_text(ROLES / "pool" / "files" / "serve")
+        routes = package_text(ROLES / "pool" / "files" / ROUTES.rpartition("/")[2])
         yield Desired(
             kind="pool",
             name=name,
@@ -131,6 +133,7 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                 **chosen,
                 "unit_sha256": sha256_hex(unit_text),
                 "launcher_sha256": sha256_hex(launcher),
+                **({"routes_sha256": sha256_hex(routes)} if "middleware" in chosen else {}),
                 "probe_sha256": joint_sha256(sha256_hex(text) for text in probe),
                 "active": "active",
                 # The agent of a group, or of a swap group, starts it.
@@ -179,7 +182,13 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     observed = dict(written) if isinstance(written, dict) else {}
     engine = ENGINES[desired.variables["engine"]["name"]]
     built = stamp(engine.environment)
-    loaded = [config_file, unit_file, built, *map(_verified, desired.variables["weights"])]
+    loaded = [
+        config_file,
+        unit_file,
+        built,
+        *([ROUTES] if "middleware" in observed else []),
+        *map(_verified, desired.variables["weights"]),
+    ]
     if not desired.variables["swap"]:  # its proxy loads them
         loaded += [credential.path for credential in CERTIFICATES]
     loaded += [path for path in facts.files if path.startswith(DPKG_LISTS)]
@@ -188,6 +197,7 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
         **observed,
         "unit_sha256": facts.sha256(unit_file),
         "launcher_sha256": facts.sha256(LAUNCHER),
+        **({"routes_sha256": facts.sha256(ROUTES)} if "middleware" in desired.variables["flags"] else {}),
         "probe_sha256": joint_sha256(facts.sha256(path) for path in probe_files(desired.name)),
         "probe": timer.active if timer else None,
         "probe_at_boot": timer.enabled if timer else None,
@@ -347,6 +357,7 @@ def _query(context: Context, node: Node) -> Query:
             f"{UNITS}/sovctl-canary-*",
             PROBE,
             LAUNCHER,
+            ROUTES,
             *AGENT_PROGRAMS,
             FORMER_PROBE_PROGRAM,
             *(f"{prefix}*.list" for prefix in DPKG_LISTS),

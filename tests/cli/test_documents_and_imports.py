@@ -36,7 +36,14 @@ def test_documents_are_written_logged_and_audited(site: Path) -> None:
     assert result.returncode == 0, result.stderr
     (folder,) = (site / ".sovctl" / "documents").iterdir()
     names = {path.name for path in folder.iterdir()}
-    assert {"gdpr-art-30.md", "residency.json", "sbom.cdx.json", "ml-bom.cdx.json", "manifest.json"} <= names
+    assert {
+        "gdpr-art-30.md",
+        "residency.json",
+        "sbom.cdx.json",
+        "ml-bom.cdx.json",
+        "vex.cdx.json",
+        "manifest.json",
+    } <= names
     assert "MISSING" in result.stdout
     assert "is of another site.yaml" in (folder / "gdpr-art-30.md").read_text()
     assert sovctl("audit", "verify", ".sovctl", cwd=site).returncode == 8, "no finding, and no kept checkpoint"

@@ -145,6 +145,7 @@ def _put_pool(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
     facts = with_text(facts, f"/etc/sovctl/pools/{name}.yaml", render("pool", "pool.yaml.j2", item=item))
     facts = with_file(facts, PROBE, sha256_hex((ROLES / "pool" / "files" / "probe").read_bytes()))
     facts = with_file(facts, LAUNCHER, sha256_hex((ROLES / "pool" / "files" / "serve").read_bytes()))
+    facts = with_file(facts, ROUTES, sha256_hex((ROLES / "pool" / "files" / "sovctl_routes.py").read_bytes()))
     facts = with_process(facts, f"sovctl-pool-{name}.service", server_process(desired))
     for template, path in {
         "unit.service.j2": f"{UNITS}/sovctl-pool-{name}.service",
@@ -207,6 +208,7 @@ REPOSITORY = {
 }
 TUNING = {"kernel": "/etc/sysctl.d/90-sovctl.conf", "limits": "/etc/security/limits.d/90-sovctl.conf"}
 CHRONY, WALL, SETTINGS = "/etc/chrony/chrony.conf", "/etc/nftables.conf", "/etc/sovctl/gateway.yaml"
+ROUTES = "/usr/local/lib/sovctl/sovctl_routes.py"
 UNITS, PROBE, LAUNCHER = "/etc/systemd/system", "/usr/local/lib/sovctl/probe", "/usr/local/lib/sovctl/serve"
 GATEWAY_UNIT = f"{UNITS}/sovctl-gateway.service"
 
@@ -370,6 +372,8 @@ def _pool(desired: Desired) -> Iterator[Handle]:
     yield Handle("pool", desired.name, "probe_sha256", _file(f"{UNITS}/sovctl-probe-{desired.name}.timer"))
     yield Handle("pool", desired.name, "runs_what_is_written", _unit(unit, started_s=WRITTEN_S - 1))
     yield Handle("pool", desired.name, "launcher_sha256", _file(LAUNCHER))
+    if "middleware" in desired.variables["flags"]:
+        yield Handle("pool", desired.name, "routes_sha256", _file(ROUTES))
     for key, other in {
         "running_flags": {"argv": [*server_process(desired)["argv"], "--max-num-seqs", "4"]},
         "running_environment": {"environment": desired.variables["environment"] | {"VLLM_SERVER_DEV_MODE": "1"}},

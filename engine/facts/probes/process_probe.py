@@ -13,7 +13,7 @@ import sys
 
 VALUES = ("VLLM_", "HF_", "TRANSFORMERS_", "CUDA_", "NVIDIA_", "NCCL_", "UCX_", "GLOO_", "TORCH", "PYTORCH_", "OMP_",
           "MKL_", "LD_", "PYTHON", "FLASHINFER_", "TRITON_", "SAFETENSORS_", "DO_NOT_TRACK", "LLAMA_",
-          "GGML_", "HOME")  # fmt: skip
+          "GGML_", "SOVCTL_", "HOME")  # fmt: skip
 SECRET = re.compile(r"(?i)key|token|secret|passw|credential|auth")
 SECRET_FLAGS = ("--api-key", "--hf-token")
 ROOT = re.compile(r"(/opt/sovctl/[^/\s]+)/")

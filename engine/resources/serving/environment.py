@@ -5,23 +5,29 @@ from __future__ import annotations
 from ...placement import Rank, Replica
 from ..context import Context
 from .kv_transfer import transfer_environment
+from .names import instance
+from .profile import VARIABLES
+from .routes import PROGRAM, VARIABLE, served_routes
+
+CACHES = "/var/lib/sovctl/vllm"
+"""Folder of the private state folders of servers; `StateDirectory=` of the unit, mode 0700."""
 
 
 def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str]:
     """Return the variables that the unit sets, by name."""
     address = str(context.spec.node(rank.node).address)
-    chosen = {
-        "HF_HUB_OFFLINE": "1",
-        "TRANSFORMERS_OFFLINE": "1",
-        "VLLM_NO_USAGE_STATS": "1",
-        "VLLM_MEDIA_URL_ALLOW_REDIRECTS": "0",  # a redirect could name a host outside allowed-media-domains
-        "DO_NOT_TRACK": "1",
+    pool = context.pool(replica.pool)
+    chosen = {name: each.value for name, each in VARIABLES.items() if isinstance(each.value, str)}
+    chosen |= {
+        "VLLM_CACHE_ROOT": f"{CACHES}/{instance(replica)}/cache",
         "VLLM_HOST_IP": address,  # if unset, vLLM looks up the route to 8.8.8.8
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "120",  # longer than the gateway keeps idle connections
     }
-    chosen |= transfer_environment(context, replica, context.spec.node(rank.node))
-    if context.pool(replica.pool).swap_group is not None:
+    if pool.swap_group is None:
+        chosen |= {VARIABLE: ",".join(served_routes(context, pool)), "PYTHONPATH": PROGRAM.rpartition("/")[0]}
+    else:
         chosen["VLLM_SERVER_DEV_MODE"] = "1"  # /sleep and /wake_up, on a Unix socket that the proxy does not pass
+    chosen |= transfer_environment(context, replica, context.spec.node(rank.node))
     if context.spec.software.engine == "vllm-cpu":
         # One core per rank, because automatic binding fails an assertion on a machine with one NUMA node. Ranks on
         # several nodes of a lab would all have the same core.
@@ -29,7 +35,7 @@ def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str
         chosen["VLLM_CPU_OMP_THREADS_BIND"] = "nobind" if len(replica.ranks) > 1 else cores
         chosen["OMP_NUM_THREADS"] = "1"
         # Nodes have no compiler. A pipeline sets the backend instead (`CPU_PIPELINE` in flags.py).
-        if context.pool(replica.pool).pipeline_parallel_size == 1:
+        if pool.pipeline_parallel_size == 1:
             chosen["TORCH_COMPILE_DISABLE"] = "1"
     else:
         chosen["CUDA_VISIBLE_DEVICES"] = ",".join(str(gpu) for gpu in rank.gpus)

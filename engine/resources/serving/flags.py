@@ -23,6 +23,7 @@ from ..software.model import STORE
 from .kv_transfer import transfer_config
 from .proxy import engine_socket
 from .rank_ports import ports_of
+from .routes import MIDDLEWARE
 
 NO_MEDIA_HOST = "no-media-host.invalid"
 """Host that cannot exist (RFC 6761, 6.4). vLLM fetches from every host if its list of hosts is empty."""
@@ -77,6 +78,7 @@ def flags(context: Context, replica: Replica, rank: Rank) -> dict[str, FlagValue
             "disable-fastapi-docs": True,
             "shutdown-timeout": SHUTDOWN_TIMEOUT_S,
         }
+        | ({"middleware": [MIDDLEWARE]} if pool.swap_group is None else {})
     )
     if "headless" in chosen:
         chosen.pop("api-server-count", None)  # vLLM refuses both together

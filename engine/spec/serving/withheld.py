@@ -36,6 +36,7 @@ SET_BY_SOVCTL: Mapping[str, str] = {
     "uds": "`pools[].swap_group`",
     "enable-sleep-mode": "`pools[].swap_group`",
     "shutdown-timeout": "the stop timeout of the unit",
+    "middleware": "the routes that the gateway uses",
 }
 """Flags by name, with the source of their value."""
 
@@ -57,7 +58,6 @@ REFUSED: Mapping[str, str] = {
     "reasoning-parser-plugin": _CODE,
     "io-processor-plugin": _CODE,
     "logits-processors": _CODE,
-    "middleware": _CODE,
     "worker-cls": _CODE,
     "worker-extension-cls": _CODE,
     "scheduler-cls": _CODE,

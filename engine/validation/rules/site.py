@@ -15,7 +15,9 @@ from sovctl.support.errors import Problem
 from sovctl.support.suggestions import nearest_few
 
 from ...catalog import ModelEntry
+from ...catalog.advisories import Status, load_advisories, release, status_of
 from ...catalog.engines import ENGINES
+from ...catalog.engines.vllm import VLLM
 from ...spec.gateway.policy import NAME_LANGUAGES, Action, EntityKind
 from ...spec.gateway.routing import Route
 from ...spec.gateway.section import CloudProxy, Gateway
@@ -115,6 +117,28 @@ def check_software(site: SiteUnderValidation) -> Iterator[Problem]:
     known = {each.removeprefix(f"{chosen.engine}-") for each in site.catalog.engines}
     versions = sorted(each for each in known if each[0].isdecimal())
     yield from unknown_name(f"version of {chosen.engine}", chosen.engine_version, versions, "software.engine_version")
+    if ENGINES[chosen.engine].environment == VLLM.environment:
+        yield from check_floor(chosen.engine_version)
+
+
+def check_floor(version: str) -> Iterator[Problem]:
+    """Refuse a release of vLLM with a vulnerability that neither settings nor measures close."""
+    found = [
+        each
+        for each in load_advisories().values()
+        if each.package == "vllm"
+        and not each.settings
+        and not each.measures
+        and each.fixed is not None
+        and status_of(each, version) is Status.AFFECTED
+    ]
+    if found:
+        floor = max((each.fixed or "" for each in found), key=lambda text: release(text) or ())
+        yield Problem(
+            f"expected vLLM {floor} or later, got {version}: {', '.join(each.id for each in found)}",
+            where="software.engine_version",
+            hint=f"set it to a release from {floor} on; no setting closes these vulnerabilities",
+        )
 
 
 def check_packs(site: SiteUnderValidation) -> Iterator[Problem]:

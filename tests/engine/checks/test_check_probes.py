@@ -26,6 +26,7 @@ from sovctl.engine.certificate_authority import ROOT_DAYS, Authority
 from sovctl.engine.checks.definitions.certificate import _certificates
 from sovctl.engine.checks.definitions.gateway import _gateway_check
 from sovctl.engine.checks.definitions.model import checksum
+from sovctl.engine.checks.definitions.pool._mutual_tls import UNAUTHENTICATED_PATHS
 from sovctl.engine.checks.definitions.site import root_certificate_lasts
 from sovctl.engine.checks.model.check import judge
 from sovctl.engine.checks.model.probe import Probe, ProbeOutput
@@ -177,7 +178,7 @@ def server_context(identity: tuple[Path, Path, Path], *, mutual: bool, version: 
 
 
 def unauthenticated(port: int, identity: tuple[Path, Path, Path]) -> ProbeOutput:
-    words = ("127.0.0.1", str(port), *map(str, identity), "/health", "/invocations", "/tokenize", "/metrics")
+    words = ("127.0.0.1", str(port), *map(str, identity), "/health", *UNAUTHENTICATED_PATHS)
     return sh(Probe.of(ways=python_command("mutual_tls", *words, interpreter=sys.executable)).command)
 
 

