@@ -46,6 +46,7 @@ COMMANDS = (
     "mirror",
     "audit",
     "gateway",
+    "rag",
     "lab",
 )
 

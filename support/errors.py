@@ -15,7 +15,7 @@ class ExitCode(IntEnum):
 
     OK = 0
     FAILURE = 1  # the command ran with a negative result: a check failed, an apply failed, a ledger is damaged
-    CHANGES = 2  # `sovctl plan --detailed-exitcode`: the plan has changes; `sovctl report diff`: the reports differ
+    CHANGES = 2  # `sovctl plan --detailed-exitcode`, `sovctl report diff`, `sovctl rag reconcile`: differences
     BAD_INPUT = 3  # site.yaml, an option or a file is invalid; nothing was changed
     UNREACHABLE = 4  # a node does not answer, or rejects the SSH key
     STALE = 5  # the site changed after the plan, or the plan file was altered

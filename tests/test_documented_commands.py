@@ -103,6 +103,9 @@ OTHER_EXITS |= {
     ("scaling", line): ExitCode.BAD_INPUT for line in typed(PAGES["scaling"])
 }  # the site has no section `scaling`; run in tests/cli/test_scaling_command.py
 OTHER_EXITS |= {
+    ("rag", line): ExitCode.BAD_INPUT for line in typed(PAGES["rag"])
+}  # no settings; run in tests/gateway/retrieval/test_rag_commands.py
+OTHER_EXITS |= {
     ("import", line): ExitCode.BAD_INPUT for line in typed(PAGES["import"]) if " status" not in line
 }  # no policy; run in tests/engine/bundle
 OTHER_EXITS |= {

@@ -13,16 +13,20 @@ class Reason(StrEnum):
     CRASHED = "parser_crashed"
     ENCRYPTED = "encrypted"
     ENTITIES = "xml_declarations"
+    GROUPS = "no_groups"
     KIND = "unsupported_kind"
     MALFORMED = "malformed"
     MEMORY = "memory_limit"
+    NAME = "invalid_name"
     NESTING = "nesting_too_deep"
     NO_TEXT = "no_text"
     OUTPUT = "text_too_large"
     PAGE = "page_too_large"
     PAGES = "too_many_pages"
+    SERVICE = "rejected_by_service"
     SIZE = "file_too_large"
     TIME = "time_limit"
+    UNREADABLE = "unreadable"
 
 
 class Refused(Exception):
