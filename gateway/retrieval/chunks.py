@@ -5,6 +5,7 @@
   earlier. A reader that joins them by offsets repeats nothing.
 - A chunk is on one page, and a heading begins a chunk if the chunk before has `MIN_TOKENS`.
 - A chunk has at most `MAX_TOKENS`. Only the last chunk of a page or section may have fewer than `MIN_TOKENS`.
+- `language` is an ISO 639-1 code, `und` (undetermined), `mul` (several languages) or `zxx` (no words).
 - Chunks with the same text as an earlier chunk of the document are omitted (SHA-256 of the text).
 
 The number of tokens is an estimate: bytes of UTF-8 divided by 4. Chunks that the embedding model counts as longer than
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from .ingest.parsers.extracted import Block
+from .values import Chunk
 
 MIN_TOKENS, TARGET_TOKENS, MAX_TOKENS = 300, 500, 800  # chosen 2026-11-29, in the range of 300 to 800
 OVERLAP_TOKENS = 50  # chosen 2026-11-29: about two sentences
@@ -27,19 +29,6 @@ _BYTES_PER_TOKEN = 4  # English 4 to 5, German about 4, Chinese 3 to 6; estimate
 _SENTENCE_END = re.compile(r"(?<=[.!?…])[ \t\n]+|(?<=[。！？])|\n+")
 _SPACE = re.compile(r"\s+")
 UNDETERMINED, SEVERAL = "und", "mul"  # ISO 639-2
-
-
-@dataclass(frozen=True, slots=True)
-class TextChunk:
-    """Chunk of a document, as `POST /v1/documents` of the service expects it."""
-
-    ordinal: int
-    page: int | None
-    start: int
-    end: int
-    text: str
-    language: str
-    """ISO 639-1 code; `und`: undetermined, `mul`: several languages, `zxx`: no words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +53,7 @@ def estimated_tokens(text: str) -> int:
 
 def cut(
     blocks: Sequence[Block], languages: Callable[[str], frozenset[str]], *, target_tokens: int = TARGET_TOKENS
-) -> list[TextChunk]:
+) -> list[Chunk]:
     """Return the chunks of a document in reading order.
 
     Args:
@@ -72,14 +61,14 @@ def cut(
         target_tokens: size at which a chunk ends; the limits change in the same proportion.
     """
     text = extracted_text(blocks)
-    chunks: list[TextChunk] = []
+    chunks: list[Chunk] = []
     seen: set[bytes] = set()
     for start, end, page in _ranges(text, list(_units(text, blocks, target_tokens)), target_tokens):
         content = text[start:end]
         digest = hashlib.sha256(content.encode()).digest()
         if digest not in seen:
             seen.add(digest)
-            chunks.append(TextChunk(len(chunks), page, start, end, content, _language(languages(content))))
+            chunks.append(Chunk(len(chunks), page, start, end, content, _language(languages(content))))
     return chunks
 
 

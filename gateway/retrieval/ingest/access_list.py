@@ -25,7 +25,7 @@ from typing import Any
 from sovctl.support.bounded_files import read_bounded
 from sovctl.support.errors import InputError, Problem, SpecError
 
-from .service import Groups
+from ..values import Groups
 
 MAX_BYTES = 64 << 20  # 500,000 lines of 128 bytes
 _HEADERS = ("source", "allow", "deny")

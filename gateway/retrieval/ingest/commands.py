@@ -17,13 +17,14 @@ from sovctl.support.errors import ExitCode, InputError, SovctlError, SpecError
 from sovctl.support.os_errors import os_error_message
 
 from ...telemetry import log
+from ..values import Groups
 from . import arguments, reconciliation
 from .access_list import read_access_list
 from .directory import read_directory
 from .gateway_search import search
 from .ingestion import Ingestion, Outcome, Status
 from .sandbox import parser_user_id
-from .service import Groups, Service, StoredDocument, as_json
+from .service import Service, StoredDocument, as_json
 from .settings import RagSettings, load_settings
 from .sources import Source, find_sources
 
@@ -60,7 +61,7 @@ def main(given: list[str] | None = None) -> int:
 
 @contextmanager
 def _prepared(options: argparse.Namespace, settings: RagSettings) -> Iterator[tuple[Ingestion, list[Source]]]:
-    """Read everything that the user gave, before the service is asked."""
+    """Read the user's files before the first request to the service."""
     access = read_access_list(options.groups_file)
     sources = find_sources(options.path, options.root)
     user_id = parser_user_id(settings.parser.user)

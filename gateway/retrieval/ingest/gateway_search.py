@@ -32,7 +32,7 @@ class Found:
 
 
 def search(settings: RagSettings, collection: str, query: str, results: int) -> list[Found]:
-    """Return chunks, the most relevant first; empty if there are none or the client may see none.
+    """Return chunks, the most relevant first; empty without a match or a permission.
 
     Raises:
         InputError: the settings have no gateway, or the key is rejected.

@@ -1,7 +1,7 @@
 """Ingests the files of a folder into a collection, each in one transaction of the service.
 
 - A file whose version, extractor and groups are stored already is unchanged, and is not sent. So an interrupted run
-  continues where it ended, and there is no state file.
+  continues where it ended. The service's list replaces a state file.
 - A refused file changes nothing: its earlier version remains.
 - A file without groups is refused.
 """
@@ -16,12 +16,13 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from .. import chunks
+from ..values import Groups
 from .access_list import AccessList
 from .https import Rejected
 from .parsers import html_pages, office, pdf, plain_text
 from .parsers.extracted import Limits, Reason, Refused
 from .sandbox import parse
-from .service import Groups, NewDocument, Service, StoredDocument
+from .service import NewDocument, Service, StoredDocument
 from .sources import Source
 
 _EXTRACTORS = (pdf.EXTRACTOR, office.EXTRACTOR, html_pages.EXTRACTOR, plain_text.EXTRACTOR)

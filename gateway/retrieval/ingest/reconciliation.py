@@ -17,9 +17,10 @@ from enum import StrEnum
 
 from sovctl.support.errors import SovctlError
 
+from ..values import Groups
 from .ingestion import Ingestion, Outcome, Status, version_of
 from .parsers.extracted import Refused
-from .service import Groups, StoredDocument
+from .service import StoredDocument
 from .sources import Source
 
 MOST_DELETED = 0.5

@@ -10,17 +10,9 @@ from urllib.parse import quote
 
 from sovctl.support.errors import InputError, NodeUnreachable, SovctlError
 
-from ..chunks import TextChunk
+from ..values import Chunk, Groups
 from .https import HttpsClient, Rejected
 from .settings import RagSettings
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """Groups of a document. A caller in a group of `deny` never sees it, and others only by a group of `allow`."""
-
-    allow: frozenset[str] = frozenset()
-    deny: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +38,7 @@ class NewDocument:
     extractor: str
     text: str
     """Extracted text, to which the offsets of chunks refer; only its digest is sent."""
-    chunks: Sequence[TextChunk]
+    chunks: Sequence[Chunk]
     groups: Groups
 
 

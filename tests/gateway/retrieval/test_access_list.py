@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sovctl.gateway.retrieval.ingest.access_list import read_access_list
-from sovctl.gateway.retrieval.ingest.service import Groups
+from sovctl.gateway.retrieval.values import Groups
 from sovctl.support.errors import InputError, SpecError
 
 CSV = "source,allow,deny\n/,staff,\npolicies/,staff;auditors,interns\npolicies/board/,board,contractors\nopen/a.pdf,,\n"

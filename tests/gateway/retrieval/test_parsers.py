@@ -101,6 +101,23 @@ def test_reads_html_without_scripts_and_hidden_elements() -> None:
     assert blocks[0].level == 1
 
 
+def test_a_missing_end_tag_hides_nothing_and_nests_nothing() -> None:
+    content = (
+        "<ul>" + "<li>item<p>text" * 300 + "</ul><p hidden>secret<p><b>seen<p>also<table><tr hidden><td>x<tr><td>y"
+    )
+    texts = [block.text for block in read(content.encode(), ".html").blocks]
+    assert texts == ["item", "text"] * 300 + ["seen", "also", "y"]
+
+
+def test_reads_a_docx_with_another_main_part_and_text_boxes_once() -> None:
+    kind = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument"
+    main = f'<Relationships><Relationship Id="1" Type="{kind}" Target="/word/document2.xml"/></Relationships>'
+    box = "<mc:Choice><w:t>box</w:t></mc:Choice><mc:Fallback><w:t>box</w:t></mc:Fallback>"
+    text = f'<w:document xmlns:w="w" xmlns:mc="m"><w:p><w:r>{box}</w:r></w:p></w:document>'
+    content = given.archive({"_rels/.rels": main, "word/document2.xml": text})
+    assert read(content, ".docx").blocks == [Block("box")]
+
+
 def test_reads_markdown_and_utf_16() -> None:
     blocks = read("# Title\ntext\n\nmore".encode("utf-16"), ".md").blocks
     assert blocks == [Block("Title", None, 1), Block("text"), Block("more")]

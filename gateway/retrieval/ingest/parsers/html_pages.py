@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import platform
 import re
 from html.parser import HTMLParser
@@ -19,6 +20,18 @@ _VOID = frozenset(
 _INLINE = frozenset({"a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "dfn", "em", "font", "i", "kbd", "label"})
 _INLINE |= {"mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var"}
 _CELLS = frozenset({"td", "th"})
+# Elements that a start tag ends if their end tag is missing (HTML Living Standard, 13.1.2.4); `p` ends at every block.
+_ENDED_BY = {
+    "li": frozenset({"li"}),
+    "dt": frozenset({"dt", "dd"}),
+    "dd": frozenset({"dt", "dd"}),
+    "td": _CELLS,
+    "th": _CELLS,
+    "tr": _CELLS | {"tr"},
+    "tbody": _CELLS | {"tr", "thead", "tbody"},
+    "tfoot": _CELLS | {"tr", "thead", "tbody"},
+}
+_SCOPES = frozenset({"table", "ul", "ol", "dl", "body", "html", "div", "section", "article", "blockquote"})
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]{1,40})", re.IGNORECASE)
@@ -39,6 +52,8 @@ class _Collector(HTMLParser):
         if tag in _VOID:
             self._text.append("\n" if tag == "br" else " ")
             return
+        if tag not in _INLINE:
+            self._end_implied(_ENDED_BY.get(tag, frozenset()) | {"p"})
         if tag not in _INLINE | _CELLS:
             self.end_block()
             self._level = _HEADINGS.get(tag, 0)
@@ -62,11 +77,20 @@ class _Collector(HTMLParser):
         if tag not in _INLINE | _CELLS:
             self.end_block()
         if any(name == tag for name, _ in self._open):
-            while True:
-                name, omitted = self._open.pop()
-                self._omitted -= omitted
-                if name == tag:
-                    break
+            self._close_to(tag)
+
+    def _end_implied(self, ended: frozenset[str]) -> None:
+        """Close the outermost of these elements up to the next scope, with everything in it."""
+        in_scope = itertools.takewhile(lambda name: name not in _SCOPES, [name for name, _ in reversed(self._open)])
+        for name in [name for name in in_scope if name in ended]:
+            self._close_to(name)
+
+    def _close_to(self, tag: str) -> None:
+        while self._open:
+            name, omitted = self._open.pop()
+            self._omitted -= omitted
+            if name == tag:
+                return
 
     def handle_data(self, data: str) -> None:
         if not self._omitted:

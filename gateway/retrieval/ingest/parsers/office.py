@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import platform
 import posixpath
+import re
 from collections.abc import Callable, Iterator
 
 from .archive import Archive
@@ -18,32 +19,45 @@ from .xml_events import End, Start, events
 
 EXTRACTOR = f"sovctl-office 1, expat {platform.python_version()}"
 
+_DIGITS = re.compile(r"\d+(?=\.xml$)")
 _TABLE = frozenset({"tab", "ptab"})
+_NOT_SHOWN = frozenset({"del", "moveFrom", "Fallback"})  # Fallback repeats the text of Choice (ECMA-376-3, 9.3)
 
 
-def relations(archive: Archive, part: str, limits: Limits) -> dict[str, str]:
-    """Return the targets of a part's relationships inside the archive, by id."""
+def relations(archive: Archive, part: str, limits: Limits, *, kind: str = "") -> dict[str, str]:
+    """Return the targets of a part's relationships inside the archive, by id.
+
+    Args:
+        part: empty for the relationships of the whole file.
+        kind: end of the relationship's type.
+    """
     folder, name = posixpath.split(part)
-    source = f"{folder}/_rels/{name}.rels"
+    source = posixpath.join(folder, "_rels", f"{name}.rels")
     if source not in archive.names:
         return {}
     found = {}
     for event in events(archive.chunks(source), limits):
-        if (
-            isinstance(event, Start)
-            and event.name == "Relationship"
-            and event.attributes.get("TargetMode") != "External"
-        ):
+        if not isinstance(event, Start) or event.name != "Relationship":
+            continue
+        is_external = event.attributes.get("TargetMode") == "External"
+        if not is_external and event.attributes.get("Type", "").endswith(kind):
             target = event.attributes.get("Target", "")
             path = target.lstrip("/") if target.startswith("/") else posixpath.normpath(posixpath.join(folder, target))
             found[event.attributes.get("Id", "")] = path
     return found
 
 
-def _docx(archive: Archive, blocks: Blocks, limits: Limits) -> None:
+def _main_part(archive: Archive, limits: Limits) -> str:
+    """Return the part with the document's text (ECMA-376-2, 9.3); empty if it is not an office file."""
+    named = relations(archive, "", limits, kind="/officeDocument").values()
+    return next((part for part in (*named, *_FORMATS) if part in archive.names), "")
+
+
+def _docx(archive: Archive, main: str, blocks: Blocks, limits: Limits) -> None:
     """Read paragraphs of the body and of footnotes. A row of a table is one block, with tabs between cells."""
-    for part in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml"):
-        if part in archive.names or part == "word/document.xml":
+    folder = posixpath.dirname(main)
+    for part in (main, f"{folder}/footnotes.xml", f"{folder}/endnotes.xml"):
+        if part in archive.names:
             _word_part(events(archive.chunks(part), limits), blocks)
 
 
@@ -73,7 +87,7 @@ def _word_part(source: Iterator[Start | End | str], blocks: Blocks) -> None:
                 level = _heading_level(event.attributes.get("val", ""))
             elif name == "tr":
                 rows += 1
-            elif name in ("del", "moveFrom"):
+            elif name in _NOT_SHOWN:
                 deleted += 1
         elif name == "t":
             is_text = False
@@ -92,7 +106,7 @@ def _word_part(source: Iterator[Start | End | str], blocks: Blocks) -> None:
             if not rows:
                 blocks.add("".join(text).strip())
                 text, level = [], 0
-        elif name in ("del", "moveFrom"):
+        elif name in _NOT_SHOWN:
             deleted -= 1
 
 
@@ -105,13 +119,12 @@ def _heading_level(style: str) -> int:
     return int(last) if is_heading and last.isdigit() and last.isascii() and last != "0" else 0
 
 
-def _pptx(archive: Archive, blocks: Blocks, limits: Limits) -> None:
+def _pptx(archive: Archive, main: str, blocks: Blocks, limits: Limits) -> None:
     """Read paragraphs of slides in the order of the presentation; the page is the number of the slide."""
-    part = "ppt/presentation.xml"
-    targets = relations(archive, part, limits)
+    targets = relations(archive, main, limits)
     order = [
         event.attributes.get("r:id", "")
-        for event in events(archive.chunks(part), limits)
+        for event in events(archive.chunks(main), limits)
         if isinstance(event, Start) and event.name == "sldId"
     ]
     for number, slide in enumerate(order, 1):
@@ -184,11 +197,12 @@ def _outline(event: Start) -> int:
     return min(int(level), 9) if level.isdigit() and level.isascii() and len(level) < 3 else 1
 
 
-def _xlsx(archive: Archive, blocks: Blocks, limits: Limits) -> None:
-    read_sheets(archive, blocks, limits, relations(archive, "xl/workbook.xml", limits))
+def _xlsx(archive: Archive, main: str, blocks: Blocks, limits: Limits) -> None:
+    read_sheets(archive, main, blocks, limits, relations(archive, main, limits))
 
 
-_MAIN_PARTS: dict[str, Callable[[Archive, Blocks, Limits], None]] = {
+# Usual main part of each format; its last name without digits selects the reader.
+_FORMATS: dict[str, Callable[[Archive, str, Blocks, Limits], None]] = {
     "word/document.xml": _docx,
     "xl/workbook.xml": _xlsx,
     "ppt/presentation.xml": _pptx,
@@ -208,8 +222,8 @@ def extract(content: bytes, limits: Limits) -> Extraction:
         if "META-INF/manifest.xml" in archive.names:
             _refuse_encrypted(archive, limits)
         _odt(archive, blocks, limits)
-    elif main := next((part for part in _MAIN_PARTS if part in archive.names), None):
-        _MAIN_PARTS[main](archive, blocks, limits)
+    elif reader := _FORMATS.get(_DIGITS.sub("", main := _main_part(archive, limits))):
+        reader(archive, main, blocks, limits)
     else:
         raise Refused(Reason.KIND, "the zip archive is not docx, xlsx, pptx or odt")
     return Extraction(EXTRACTOR, blocks.found)

@@ -19,10 +19,11 @@ _QUOTED = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
 _DATE = re.compile(r"[dy]", re.IGNORECASE)
 _EPOCH = datetime(1899, 12, 30, tzinfo=UTC)  # ECMA-376-1, 18.17.4.1: the 1900 date system
 _EPOCH_1904 = datetime(1904, 1, 1, tzinfo=UTC)
+_MOST_EMPTY = 100  # empty cells before a cell that are written as tabs
 _LAST_DAY = 2_958_465  # 9999-12-31
 
 
-def read_sheets(archive: Archive, blocks: Blocks, limits: Limits, targets: Mapping[str, str]) -> None:
+def read_sheets(archive: Archive, main: str, blocks: Blocks, limits: Limits, targets: Mapping[str, str]) -> None:
     """Add the rows of all visible sheets, in the order of the workbook.
 
     Raises:
@@ -30,7 +31,7 @@ def read_sheets(archive: Archive, blocks: Blocks, limits: Limits, targets: Mappi
     """
     epoch = _EPOCH
     sheets: list[tuple[str, str]] = []
-    for event in events(archive.chunks("xl/workbook.xml"), limits):
+    for event in events(archive.chunks(main), limits):
         if isinstance(event, Start) and event.name == "workbookPr":
             epoch = _EPOCH_1904 if event.attributes.get("date1904") in ("1", "true") else epoch
         elif (
@@ -108,14 +109,23 @@ def _sheet(
         elif isinstance(event, Start):
             if event.name == "c":
                 kind, style, text = event.attributes.get("t", "n"), event.attributes.get("s", "0"), []
+                row += [""] * min(_column(event.attributes.get("r", "")) - len(row), _MOST_EMPTY)
             is_value = event.name in ("v", "t")
         else:
             is_value = False
             if event.name == "c":
                 row.append(_value("".join(text), kind, _number(style) in dates, strings, epoch))
             elif event.name == "row":
-                blocks.add("\t".join(row).strip())
+                blocks.add("\t".join(row).rstrip() if any(row) else "")
                 row = []
+
+
+def _column(reference: str) -> int:
+    """Return the number of cells before a cell such as `C7`; 0 without a reference."""
+    number = 0
+    for letter in reference.rstrip("0123456789")[:3]:
+        number = number * 26 + ord(letter.upper()) - ord("A") + 1
+    return max(number - 1, 0)
 
 
 def _value(text: str, kind: str, is_date: bool, strings: list[str], epoch: datetime) -> str:

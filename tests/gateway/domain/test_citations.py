@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sovctl.gateway.retrieval.citations import find_quote
+from sovctl.gateway.domain.citations import find_quote
 
 CHUNK = (
     "A customer must object within five\nworking days. "
