@@ -53,7 +53,7 @@ lint-ansible: $(VENV)/.ready
 	PATH="$(abspath $(BIN)):$$PATH" ansible-lint --nocolor -q roles playbooks
 
 # Its name holds the list, so that a longer list is a stamp that is not there yet.
-TEST_PACKAGES_READY := build/test-packages-$(subst $() $(),+,$(TEST_PACKAGES)).ready
+TEST_PACKAGES_READY := build/test-packages-$(subst $() $(),+,$(TEST_PACKAGES))+pgvector.ready
 
 test-packages: $(TEST_PACKAGES_READY)
 
@@ -61,6 +61,7 @@ $(TEST_PACKAGES_READY):
 	@if ! dpkg-query -W -f '$${db:Status-Abbrev}\n' $(TEST_PACKAGES) 2>/dev/null | grep -c '^ii' | grep -qx $(words $(TEST_PACKAGES)); then \
 	  command -v apt-get >/dev/null || { echo "the tests need $(TEST_PACKAGES), as Debian packages or made by hand" >&2; exit 7; }; \
 	  $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(TEST_PACKAGES); fi
+	@.ci/pgvector
 	@mkdir -p build && touch $@
 
 # worksteal gives each process half of the files, in order, so that few module fixtures are set up in both; a process that

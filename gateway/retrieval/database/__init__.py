@@ -1,0 +1,1 @@
+"""PostgreSQL with pgvector: schema with row-level security, migration and store."""
