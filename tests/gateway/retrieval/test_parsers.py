@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+import zipfile
 import zlib
 
 import document_givens as given
@@ -53,7 +55,7 @@ def test_reads_headings_tables_and_visible_text_of_a_docx() -> None:
         Block("Cards", None, 2),
         Block("A lost card is blocked."),
         Block("new"),
-        Block("Limit \t2500"),
+        Block("Limit\t2500"),
     ]
 
 
@@ -78,6 +80,16 @@ def test_reads_slides_in_the_order_of_the_presentation() -> None:
     ]
 
 
+def test_reads_a_row_of_a_slide_as_one_block() -> None:
+    cells = "".join(f"<a:tc><a:txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></a:txBody></a:tc>" for text in ("a", "b"))
+    content = given.pptx([("Table", "")])
+    slide = f'<p:sld xmlns:p="p" xmlns:a="a"><a:tbl><a:tr>{cells}</a:tr></a:tbl></p:sld>'
+    with zipfile.ZipFile(io.BytesIO(content)) as made:
+        parts = {name: made.read(name) for name in made.namelist()}
+    parts["ppt/slides/slide0.xml"] = slide.encode()
+    assert read(given.archive(parts), ".pptx").blocks == [Block("a\tb", 1)]
+
+
 def test_reads_an_odt_without_its_tracked_deletions() -> None:
     body = (
         "<text:tracked-changes><text:p>deleted</text:p></text:tracked-changes>"
@@ -86,7 +98,7 @@ def test_reads_an_odt_without_its_tracked_deletions() -> None:
         "<text:p>b</text:p></table:table-cell></table:table-row></table:table>"
     )
     blocks = read(given.odt(body), ".odt").blocks
-    assert blocks == [Block("Rates", None, 2), Block("Two percent"), Block("a \tb")]
+    assert blocks == [Block("Rates", None, 2), Block("Two percent"), Block("a\tb")]
 
 
 def test_reads_html_without_scripts_and_hidden_elements() -> None:

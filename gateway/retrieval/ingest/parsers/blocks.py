@@ -9,12 +9,13 @@ from .extracted import Block, Limits, Reason, Refused
 # PostgreSQL rejects NUL in text; other controls, lone surrogates and bidirectional controls are not readable text.
 _UNREADABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff]")
 _BLANKS = re.compile(r"[ \u00a0\r\f\v]+")
+_AROUND_TABS = re.compile(r" ?\t ?")
 
 
 def clean(text: str) -> str:
-    """Return a text without unreadable characters and without runs of spaces; tabs and line feeds remain."""
+    """Return a text without unreadable characters without runs of spaces and without spaces around tabs."""
     text = text.replace("\r\n", "\n")
-    lines = _BLANKS.sub(" ", _UNREADABLE.sub("", text)).split("\n")
+    lines = _AROUND_TABS.sub("\t", _BLANKS.sub(" ", _UNREADABLE.sub("", text))).split("\n")
     return "\n".join(line.strip(" ") for line in lines).strip("\n")
 
 

@@ -21,6 +21,7 @@ EXTRACTOR = f"sovctl-office 1, expat {platform.python_version()}"
 
 _DIGITS = re.compile(r"\d+(?=\.xml$)")
 _TABLE = frozenset({"tab", "ptab"})
+_IN_ROWS = {"p": " ", "tc": "\t"}  # separators of paragraphs and cells in a row of a table
 _NOT_SHOWN = frozenset({"del", "moveFrom", "Fallback"})  # Fallback repeats the text of Choice (ECMA-376-3, 9.3)
 
 
@@ -97,10 +98,8 @@ def _word_part(source: Iterator[Start | End | str], blocks: Blocks) -> None:
         elif name == "p" and not rows:
             blocks.add("".join(text), level=level)
             text, level = [], 0
-        elif name == "p":
-            text.append(" ")
-        elif name == "tc":
-            text.append("\t")
+        elif name in _IN_ROWS:
+            text.append(_IN_ROWS[name])
         elif name == "tr":
             rows -= 1
             if not rows:
@@ -134,7 +133,7 @@ def _pptx(archive: Archive, main: str, blocks: Blocks, limits: Limits) -> None:
 
 def _slide(source: Iterator[Start | End | str], blocks: Blocks) -> None:
     text: list[str] = []
-    level = 0
+    level = rows = 0
     is_text = False
     for event in source:
         if isinstance(event, str):
@@ -144,15 +143,19 @@ def _slide(source: Iterator[Start | End | str], blocks: Blocks) -> None:
             if event.name == "sld" and event.attributes.get("show") in ("0", "false"):
                 return
             is_text = event.name == "t"
+            rows += event.name == "tr"
             if event.name == "ph":
                 level = 1 if event.attributes.get("type") in ("title", "ctrTitle") else 0
             elif event.name == "br":
                 text.append("\n")
-        elif event.name == "p":
-            blocks.add("".join(text), level=level)
-            text = []
         else:
             is_text = False
+            rows -= event.name == "tr"
+            if event.name in ("p", "tr") and not rows:
+                blocks.add("".join(text).strip(), level=level)
+                text = []
+            elif event.name in _IN_ROWS and rows:
+                text.append(_IN_ROWS[event.name])
             level = 0 if event.name == "sp" else level
 
 
