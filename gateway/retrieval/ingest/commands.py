@@ -246,10 +246,17 @@ class _Progress:
 
 def _show(options: argparse.Namespace, document: Mapping[str, Any], lines: Iterable[str]) -> None:
     if options.json:
-        sys.stdout.write(json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(document, indent=2, sort_keys=True) + "\n")
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        sys.stdout.write("".join(f"{_visible(line)}\n" for line in lines))
+
+
+def _visible(text: str) -> str:
+    """Return a text with escapes instead of control characters: the name of a file can contain any."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def _complain(error: SovctlError) -> None:
-    sys.stderr.write(f"sovctl: {error}\n" + (f"hint: {error.hint}\n" if error.hint else ""))
+    sys.stderr.write(f"sovctl: {_visible(str(error))}\n" + (f"hint: {error.hint}\n" if error.hint else ""))

@@ -17,18 +17,24 @@ from .parsers.extracted import Reason, Refused
 class Source:
     """File of a source folder."""
 
-    path: Path
+    root: Path
+    """Source folder, absolute."""
     source_id: str
     """Path relative to the source folder, with `/`."""
 
+    @property
+    def path(self) -> Path:
+        """Path of the file."""
+        return self.root / self.source_id
+
     def read(self, limit_bytes: int) -> bytes:
-        """Return the content.
+        """Return the content. No link below the source folder is followed, also if it appears during the run.
 
         Raises:
             Refused: too large, a link, not a regular file, or unreadable.
         """
         try:
-            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            descriptor = _open_beneath(self.root, self.source_id.split("/"))
         except OSError as error:
             raise Refused(Reason.UNREADABLE, f"cannot be opened: {os.strerror(error.errno or 0).lower()}") from error
         with os.fdopen(descriptor, "rb") as file:
@@ -38,6 +44,21 @@ class Source:
         if len(content) > limit_bytes:
             raise Refused(Reason.SIZE, f"expected at most {limit_bytes} bytes")
         return content
+
+
+def _open_beneath(root: Path, parts: list[str]) -> int:
+    """Open a file folder by folder, because O_NOFOLLOW only concerns the last part of a path (open(2))."""
+    folder = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    for part in parts[:-1]:
+        try:
+            below = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+        finally:
+            os.close(folder)
+        folder = below
+    try:
+        return os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 def find_sources(path: Path, root: Path | None = None) -> list[Source]:
@@ -57,7 +78,7 @@ def find_sources(path: Path, root: Path | None = None) -> list[Source]:
     if not path.absolute().is_relative_to(base):
         raise InputError("expected a path below --root", where=str(path))
     files = _files(path.absolute()) if path.is_dir() else iter([path.absolute()])
-    found = [Source(file, file.relative_to(base).as_posix()) for file in files]
+    found = [Source(base, file.relative_to(base).as_posix()) for file in files]
     return sorted(found, key=lambda source: source.source_id)
 
 

@@ -1,6 +1,6 @@
 """The administrator's API of the retrieval service and the search of the gateway, in memory, with mutual TLS.
 
-For tests of the client's errors and interruptions: `fault` makes it fail, `gate` holds answers back.
+For tests of the client's errors and interruptions: `fault` makes it fail, `slow_after` holds answers back.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ class RagService:
         self.fault = 0
         self.slow_after: int | None = None
         self.reached = threading.Event()
+        self.released = asyncio.Event()
 
     @web.middleware
     async def check(self, request: web.Request, handler: Any) -> web.StreamResponse:
@@ -56,7 +57,7 @@ class RagService:
         body = await request.json()
         if self.slow_after is not None and len(self.documents) >= self.slow_after:
             self.reached.set()
-            await asyncio.sleep(60)
+            await self.released.wait()
         if any("too long" in chunk["text"] for chunk in body["chunks"]):
             return web.json_response({"error": {"code": "too_long", "message": "chunk too long"}}, status=422)
         self.documents[body["source_id"]] = body
@@ -126,6 +127,7 @@ def rag_service(tls: ssl.SSLContext | None = None) -> Iterator[RagService]:
     try:
         yield service
     finally:
+        loop.call_soon_threadsafe(service.released.set)
         asyncio.run_coroutine_threadsafe(runner.cleanup(), loop).result(20)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(20)

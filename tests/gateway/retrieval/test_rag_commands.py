@@ -19,6 +19,8 @@ from rag_service import RagService
 
 from sovctl.gateway.retrieval.ingest import https
 from sovctl.gateway.retrieval.ingest.commands import main
+from sovctl.gateway.retrieval.ingest.parsers.extracted import Refused
+from sovctl.gateway.retrieval.ingest.sources import find_sources
 
 
 class Bank:
@@ -115,6 +117,32 @@ def test_a_refused_file_changes_nothing_and_the_others_are_stored(
     }
     assert result["counts"]["stored"] == 1
     assert bank.service.documents["board/minutes.pdf"] == kept
+
+
+def test_names_with_control_characters_are_refused_and_shown_escaped(
+    bank: Bank, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (bank.root / "\x1b[31mred.txt").write_text("x")
+    Path(os.fsdecode(bytes(bank.root) + b"/\xff.txt")).write_text("x")
+    arguments = [each for each in bank.source("ingest") if each != "--json"]
+    assert main(arguments) == 1
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert r"refused  \x1b[31mred.txt: the name has" in printed
+    assert r"refused  \udcff.txt: the name has" in printed
+
+
+def test_a_folder_that_becomes_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "handbook" / "board").mkdir(parents=True)
+    (tmp_path / "handbook" / "board" / "a.txt").write_text("permitted")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a.txt").write_text("secret")
+    (source,) = find_sources(tmp_path / "handbook")
+    assert source.read(100) == b"permitted"
+    (tmp_path / "handbook" / "board").rename(tmp_path / "moved")
+    (tmp_path / "handbook" / "board").symlink_to(tmp_path / "other")
+    with pytest.raises(Refused, match="cannot be opened"):
+        source.read(100)
 
 
 def test_a_file_without_groups_is_refused(bank: Bank, capsys: pytest.CaptureFixture[str]) -> None:
