@@ -142,7 +142,8 @@ class SupportedSystem(CatalogModel):
     """Template of the module stream of dnf; None without modules."""
     repositories: tuple[Repository, ...]
     engine_packages: Mapping[str, tuple[str, ...]]
-    """System libraries that the wheels of an engine load and do not contain, by engine."""
+    """System libraries that the wheels of an engine load and do not contain, by engine; under `retrieval`, PostgreSQL
+    with its major version, and pgvector. A system without `retrieval` cannot have it."""
     packages: tuple[PackageRow, ...]
 
     def accepts(self, expected: str, installed: str) -> bool:

@@ -48,6 +48,7 @@ _NODES: Mapping[str, str] = {
     "unmanaged_allowed": "exceptions of this comparison",
     "rollout": "waves, failure budget and draining; only `min_serving` is exported to Kubernetes",
     "monitoring": "rules for Prometheus: `sovctl monitoring rules`; the server is that of the cluster",
+    "retrieval": "PostgreSQL with pgvector and its service run on a node; a cluster has databases of its own",
     "lifecycle": "drain, quarantine and certificates of nodes: `sovctl node`",
     "verify": "active tests run on nodes: `sovctl verify`",
     "scaling": "moves replicas on fixed nodes: `sovctl scaling`. A cluster scales with the exported autoscaler",

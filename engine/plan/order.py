@@ -21,13 +21,14 @@ from ..resources.host import (
 from ..resources.mirror import server, snapshot
 from ..resources.monitoring import monitoring
 from ..resources.resource_type import ResourceType
+from ..resources.retrieval import retrieval
 from ..resources.services import reboot, service, unit
 from ..resources.software import environment, model, package, repository, superseded_environment
 
 # Packages need the mirror; a mirror node uses its own files. All changes that need a reboot precede it, so that one is
-# enough. The firewall precedes secrets and services. Pools need weights, certificates and an engine. The gateway needs
-# the pools, and monitoring all its targets. Superseded environments are last, because services use them until their
-# restart.
+# enough. The firewall precedes secrets and services. Pools need weights, certificates and an engine. The gateway and
+# retrieval need the pools, and monitoring all its targets. Superseded environments are last, because services use them
+# until their restart.
 _OTHERS: tuple[ResourceType, ...] = (
     snapshot.RESOURCE_TYPE,
     repository.RESOURCE_TYPE,
@@ -55,6 +56,7 @@ _OTHERS: tuple[ResourceType, ...] = (
     model.RESOURCE_TYPE,
     pool.RESOURCE_TYPE,
     swap_group.RESOURCE_TYPE,
+    retrieval.RESOURCE_TYPE,
     gateway.RESOURCE_TYPE,
     monitoring.RESOURCE_TYPE,
     superseded_environment.RESOURCE_TYPE,

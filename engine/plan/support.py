@@ -20,6 +20,7 @@ from ..resources.context import Context
 from ..resources.host import hardware, imex, kernel, storage
 from ..resources.resource import difference
 from ..resources.resource_type import ResourceType
+from ..resources.retrieval import database
 from ..resources.serving.group import RDMA_ADAPTERS, needs_rdma
 from ..resources.software.package import mok_command, packages_on
 from ..spec import Node
@@ -134,6 +135,9 @@ def _of_node(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal
     row, packages = packages_on(context, node, facts)
     if row is None:
         return
+    if context.is_retrieval(node) and database.version(facts) is None:
+        hint = "put it on a node with another operating system (retrieval.node)"
+        yield Refusal(node.name, f"retrieval is not implemented for {row.title}", hint)
     if row.apply is Apply.PLAN_ONLY:
         yield Refusal(
             node.name,

@@ -188,6 +188,10 @@ class Context:
         """Return whether Prometheus and Alertmanager are on the node."""
         return self.monitoring_server is not None and self.monitoring_server.node == node.name
 
+    def is_retrieval(self, node: Node) -> bool:
+        """Return whether the retrieval service and its database are on the node."""
+        return self.spec.retrieval is not None and self.spec.retrieval.node == node.name
+
     def serves_gateway(self, node: Node) -> bool:
         """Return whether the gateway runs on the node: it does not on a node that must not serve."""
         return self.is_gateway(node) and node.name not in self.unavailable

@@ -26,6 +26,7 @@ from .lora import Adapter, Lora
 from .mirror import SiteMirror
 from .monitoring import Monitoring
 from .perimeter import Perimeter
+from .retrieval import Retrieval
 from .rollout import MinServing, Rollout
 from .scaling import Scaling
 from .serving import section
@@ -391,6 +392,8 @@ class SiteSpec(SpecModel):
     """Gateway between clients and models. Default: none."""
     monitoring: Monitoring | None = None
     """Objectives of alert rules for Prometheus. Default: none."""
+    retrieval: Retrieval | None = None
+    """Search in documents with permissions, for the gateway. Default: none."""
     unmanaged: UnmanagedRule = UnmanagedRule.REPORT
     """Files, units, users and listeners on nodes that neither a package nor sovctl put there, and what changed in /etc,
     accounts, addresses and mounts since the last apply. `report`: a plan lists them. `refuse`: apply also fails until

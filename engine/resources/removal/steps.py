@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ...spec.retrieval import DATA as RETRIEVAL_DATA
 from ...spec.service_accounts import SECRETS_GROUP, SERVICE_USERS
 from ..clock import FILE as CHRONY_FILE
 from ..credential import SECRETS, SIEM_CA, TLS
@@ -18,6 +19,7 @@ from ..mirror import urls as mirror_urls
 from ..monitoring import services as monitoring
 from ..perimeter import FILE as FIREWALL_FILE
 from ..pool import LAUNCHER
+from ..retrieval.places import FOLDER as RETRIEVAL
 from ..software.environment import ROOT as ENVIRONMENTS
 from ..software.model import STORE
 from ..software.repository import DNF_SOURCE, KEY, MIRRORS, POLICY, PREFERENCES, SOURCE
@@ -51,7 +53,7 @@ class Step:
 
 UNITS = tuple(
     f"/etc/systemd/system/sovctl-{name}*"
-    for name in ("pool-", "group-", "probe-", "canary-", "gateway.", "hardware.", "mirror.", "monitoring-")
+    for name in ("pool-", "group-", "probe-", "canary-", "gateway.", "hardware.", "mirror.", "monitoring-", "retrieval")
 )
 """Unit files and folders of drop-ins."""
 LEDGER = f"{DATA}/ledger"
@@ -60,12 +62,12 @@ ENGINE_HOME = "/var/lib/sovctl/vllm"
 SERVICES, ADMINISTRATORS, REGISTRATION = "services", "administrators", "registration"
 
 STEPS: tuple[Step, ...] = (
-    Step(SERVICES, "units of pools, probes, gateway and monitoring", paths=UNITS),
+    Step(SERVICES, "units of pools, probes, gateway, retrieval and monitoring", paths=UNITS),
     Step("secrets", "keys and certificates are overwritten", paths=(f"{TLS}/*", f"{SECRETS}/*", SIEM_CA), erases=True),
     Step(
         "data",
         f"vault and caches are overwritten; the audit log {LEDGER} stays",
-        paths=(DATA, ENGINE_HOME, CACHE, *monitoring.FOLDERS),
+        paths=(DATA, ENGINE_HOME, CACHE, RETRIEVAL_DATA, *monitoring.FOLDERS),
         erases=True,
     ),
     Step("environments", "Python environments and programs", paths=(ENVIRONMENTS, LAUNCHER.rpartition("/")[0])),
@@ -95,6 +97,7 @@ STEPS: tuple[Step, ...] = (
             log_forwarding.FILE,
             sshd.FILE,
             resolver.DROP_IN,
+            RETRIEVAL,
             container_toolkit.SPECIFICATIONS[-1],
         ),
         blocks={hosts_file.FILE: (hosts_file.BEGIN, hosts_file.END)},
@@ -113,6 +116,7 @@ LEFT: Mapping[str, str] = {
     "packages": "other software can use them; a reinstallation of the operating system removes them",
     f"{CHRONY_FILE}, {audit.SETTINGS_FILE}, {resolver.FILE}": "the operating system needs them",
     "journal and logs": "records of the node",
+    "retrieval.data on a file system of its own": "erase the file system with its LUKS header",
     LEDGER: "audit log of a gateway: archive it, then delete it",
     "access.user": "sovctl and its operators reach the node with it",
     "network file systems": "other nodes can use them",

@@ -21,7 +21,4 @@ the audio file, seconds. Source: OpenAI-compatible server of vLLM 0.32.0; only `
 
 def probe_request(context: Context, pool: Pool) -> dict[str, Any]:
     """Return the request of `REQUESTS` for the task of a pool's server."""
-    role = context.models[context.model(pool.model).catalog].role
-    if role == "chat" and pool.pooling.runner == "pooling":
-        role = "reranker" if pool.pooling.convert == "classify" else "embedding"
-    return REQUESTS[role]
+    return REQUESTS[pool.pooling.served_role(context.models[context.model(pool.model).catalog].role)]

@@ -23,6 +23,7 @@ from ..mirror import server
 from ..monitoring import services as monitoring
 from ..resource import Desired, Risk, State, difference
 from ..resource_type import Query, ResourceType
+from ..retrieval.places import PACKAGES as RETRIEVAL
 from ..serving.swap import sets_on
 from . import dependencies, repository
 
@@ -131,7 +132,9 @@ def _kernel_packages(context: Context, manager: str) -> dict[str, str]:
 
 
 def _engines(context: Context, node: Node) -> list[str]:
-    return [context.spec.software.engine] if context.replicas_on(node) else []
+    """Return the keys of `engine_packages` whose packages a node needs."""
+    engines: list[str] = [context.spec.software.engine] if context.replicas_on(node) else []
+    return [*engines, RETRIEVAL] if context.is_retrieval(node) else engines
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:

@@ -134,3 +134,13 @@ class Pooling(ServeSection):
     """Adapter that turns a generative model into an embedding model or a classifier."""
     pooler_config: JsonObject | None = None
     """Pooling of the hidden states, such as `pooling_type`."""
+
+    def served_role(self, role: str) -> str:
+        """Return what a server serves: `embedding` or `reranker` if it turns a chat model into one, else its role.
+
+        Args:
+            role: of the model in the catalogue.
+        """
+        if role == "chat" and self.runner == "pooling":
+            return "reranker" if self.convert == "classify" else "embedding"
+        return role

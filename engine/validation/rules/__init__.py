@@ -28,6 +28,7 @@ from . import (
     pools,
     prefill,
     release,
+    retrieval,
     routes,
     scaling,
     serving,
@@ -85,6 +86,10 @@ RULES: tuple[Rule, ...] = (
          ("monitoring", "pools"), monitoring.check_objectives),
     Rule("the monitoring server is a node that can read the metrics of the gateway; its receivers are unique, with "
          "private addresses", ("monitoring", "node_groups", "gateway"), monitoring.check_server),
+    Rule("the retrieval service is on a node and has a gateway, an embedding pool and unique collections",
+         ("retrieval", "node_groups", "gateway", "pools", "models"), retrieval.check_retrieval),
+    Rule("data of retrieval are on an encrypted file system of `host.mounts`, except in a lab",
+         ("retrieval", "access", "host", "node_groups"), retrieval.check_storage),
     Rule("no exception has expired", ("perimeter",), site.check_expiry),
     Rule("limits of checks are known, and a looser value has a waiver", ("verify",), verify.check_limits),
     Rule("a waiver is of a looser value, approved by a second person, and ends within 365 days", ("verify",),
@@ -201,7 +206,8 @@ RULES: tuple[Rule, ...] = (
     Rule("the cooldown of `scaling` is at least two load times of a pool, its longer window at least the cooldown",
          ("scaling", *demand.READS), scaling.check_times,
          is_of_numbers=True),
-    Rule("ports on one node differ: ssh, gateway, pools", ("access", "gateway", "pools", "node_groups"),
+    Rule("ports on one node differ: ssh, gateway, retrieval, pools",
+         ("access", "gateway", "retrieval", "pools", "node_groups"),
          pools.check_ports, is_of_machines=True,
          is_of_numbers=True),
 )  # fmt: skip

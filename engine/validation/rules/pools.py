@@ -285,6 +285,10 @@ def check_ports(site: SiteUnderValidation) -> Iterator[Problem]:
                 holder = held.setdefault((name, admin.port), "the gateway's operators")
                 if holder != "the gateway's operators":
                     yield _port_held("gateway.admin.port", name, admin.port, holder)
+    if (retrieval := site.spec.retrieval) is not None:
+        holder = held.setdefault((retrieval.node, retrieval.port), "the retrieval service")
+        if holder != "the retrieval service":
+            yield _port_held("retrieval.port", retrieval.node, retrieval.port, holder)
     paths = {pool.name: f"pools[{index}].port" for index, pool in enumerate(site.spec.pools)}
     for replica in try_assign_gpus(site.spec, site.catalog)[0]:
         where, places = paths[replica.pool], [(name, replica.port) for name in replica.endpoints]

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from mirror_site import mirror_site
 from monitored_site import monitored_site
 from real_plays import no_configuration, play
+from retrieval_site import retrieval_site
 from strategies import PRESETS
 from swap_site import swap_site
 
@@ -52,6 +53,8 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                     found += [(role, "mirror.conf.j2", {"mirror": values}), (role, "unit.service.j2", {})]
                 case "monitoring":
                     found.append((role, "unit.service.j2", {"item": item}))
+                case "retrieval":
+                    found.append((role, "database.service.j2", {"item": item}))
                 case "tuning":
                     found.append((role, "90-sovctl.conf.j2", {"settings": item["settings"]}))
                     found.append((role, "limits.conf.j2", {"limits": item["limits"]}))
@@ -102,6 +105,7 @@ def test_the_engine_renders_every_template_as_ansible_does(make_site: MakeSite, 
         *map(make_site, PRESETS),
         mirror_site(tmp_path / "mirror"),
         monitored_site(tmp_path / "monitored"),
+        retrieval_site(tmp_path / "retrieval"),
         swap_site(tmp_path / "swap"),
     ]
     for site in sites:
@@ -139,6 +143,7 @@ def test_every_role_takes_what_the_engine_gives_and_nothing_else(make_site: Make
         *map(make_site, PRESETS),
         mirror_site(tmp_path / "mirror"),
         monitored_site(tmp_path / "monitored"),
+        retrieval_site(tmp_path / "retrieval"),
         swap_site(tmp_path / "swap"),
     ]:
         for node, roles in all_roles(site).items():

@@ -113,7 +113,7 @@ def test_the_surveys_know_the_files_units_and_accounts_of_the_site() -> None:
     assert (running["node"], running["zones"], running["accounts"]) == (
         "s1",
         [],
-        ["sovctl-vllm", "sovctl-gateway", "sovctl-monitor"],
+        ["sovctl-vllm", "sovctl-gateway", "sovctl-monitor", "sovctl-retrieval"],
     )
     assert shlex.split(shlex.join(found[QUERY])) == found[QUERY]
 

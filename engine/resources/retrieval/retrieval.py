@@ -1,0 +1,42 @@
+"""Resource type `retrieval`: the database and, before it, the service, on the node of `retrieval.node`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...facts.node import NodeFacts
+from ...spec import Node
+from ..context import Context
+from ..orphan import orphan
+from ..resource import Desired, Risk, State
+from ..resource_type import Query, ResourceType
+from . import database, postgresql
+from .places import DATABASE_UNIT
+
+
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
+    retrieval = context.spec.retrieval
+    if retrieval is None or not context.is_retrieval(node):
+        if facts and (files := [path for path in database.FILES if path in facts.files]):
+            why = "site.yaml has no retrieval on this node; the data of the database stay"
+            yield orphan(database.KIND, database.NAME, files, why=why, risk=Risk.SERVICE)
+        return
+    if (found := database.desired(retrieval, facts)) is not None:
+        yield found
+
+
+def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    return database.observe(facts, desired)
+
+
+def _query(context: Context, node: Node) -> Query:
+    if not context.is_retrieval(node):
+        return Query(hash=database.FILES)
+    return Query(
+        hash=(*database.FILES, database.ROLES_FILE, database.PACKAGE_LISTS),
+        units=(DATABASE_UNIT,),
+        commands={database.PROBE: postgresql.COMMAND},
+    )
+
+
+RESOURCE_TYPE = ResourceType(database.KIND, _expect, _observe, _query)

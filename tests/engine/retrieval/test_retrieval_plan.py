@@ -1,0 +1,125 @@
+"""Plan of a site with retrieval: files, packages, changes by hand, removal and refusals."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from planned_nodes import _HANDLES, _PUT, empty
+from retrieval_site import retrieval_site
+
+from sovctl.engine.facts.node import NodeFacts
+from sovctl.engine.facts.operating_system import OperatingSystem
+from sovctl.engine.plan.build import changes, desired_on
+from sovctl.engine.plan.support import refusals
+from sovctl.engine.plan.unmanaged import commands
+from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.resource import Desired
+from sovctl.engine.resources.retrieval.database import KIND, PROBE
+from sovctl.engine.resources.retrieval.retrieval import RESOURCE_TYPE
+from sovctl.engine.resources.software.package import needed
+
+
+@pytest.fixture(scope="module")
+def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    made = retrieval_site(tmp_path_factory.mktemp("retrieval") / "site")
+    made.credentials.ensure(made.context())
+    return made.context()
+
+
+def wanted(context: Context, node: str, facts: NodeFacts | None = None) -> dict[str, Desired]:
+    return {each.name: each for each in RESOURCE_TYPE.expect(context, context.nodes[node], facts)}
+
+
+def laid(context: Context, node: str) -> NodeFacts:
+    """A node as planned."""
+    facts = empty(node)
+    for each in desired_on(context, context.nodes[node], facts):
+        if each.kind in (KIND, "credential"):
+            facts = _PUT[each.kind](facts, each, context.nodes[node])
+    return facts
+
+
+def changed(context: Context, facts: NodeFacts) -> dict[str, Any]:
+    return {each.name: each.after for each in changes(context, {facts.node: facts}) if each.kind == KIND}
+
+
+def test_one_node_has_the_database(context: Context) -> None:
+    assert {name: list(wanted(context, name)) for name in context.nodes} == {"n1": [], "n2": [], "s1": ["database"]}
+
+
+def test_only_its_users_on_the_node_reach_the_database(context: Context) -> None:
+    texts = {Path(each["path"]).name: each["text"] for each in wanted(context, "s1")["database"].variables["files"]}
+    assert "listen_addresses = ''\n" in texts["postgresql.conf"]
+    lines = {name: [row for row in text.splitlines() if not row.startswith("#")] for name, text in texts.items()}
+    assert lines["pg_hba.conf"] == [
+        "local sovctl_retrieval sovctl_retrieval peer map=sovctl",
+        "local all postgres peer map=sovctl",
+    ]
+    assert lines["pg_ident.conf"] == [
+        "sovctl postgres postgres",
+        "sovctl root postgres",
+        "sovctl sovctl-retrieval sovctl_retrieval",
+    ]
+
+
+@pytest.mark.parametrize(("version", "major"), [("12", 15), ("24.04", 16)])
+def test_packages_are_those_of_the_operating_system(context: Context, version: str, major: int) -> None:
+    system = replace(empty("s1").system, id="debian" if version == "12" else "ubuntu", version=version)
+    facts = replace(empty("s1"), system=system)
+    names = {each.name for each in needed(context, context.nodes["s1"], facts)}
+    assert {f"postgresql-{major}", f"postgresql-{major}-pgvector"} <= names
+    assert wanted(context, "s1", facts)["database"].variables["programs"] == f"/usr/lib/postgresql/{major}/bin"
+    assert not [each for each in needed(context, context.nodes["n1"], facts) if each.name.startswith("postgresql")]
+
+
+def test_apply_refuses_an_operating_system_without_packages(context: Context) -> None:
+    system: OperatingSystem = replace(empty("s1").system, id="ubuntu", version="22.04")
+    facts = replace(empty("s1"), system=system)
+    assert [each.message for each in refusals(context, {"s1": facts}) if "retrieval" in each.message] == [
+        "retrieval is not implemented for Ubuntu 22.04"
+    ]
+    assert wanted(context, "s1", facts) == {}
+
+
+def test_a_node_as_planned_has_no_change_and_every_change_by_hand_is_one(context: Context) -> None:
+    as_planned = laid(context, "s1")
+    assert changed(context, as_planned) == {}
+    for desired in wanted(context, "s1").values():
+        found = list(_HANDLES[KIND](desired))
+        assert {each.key for each in found} == set(desired.state or ())
+        for handle in found:
+            assert handle.key in changed(context, handle.change(as_planned))[desired.name], handle
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", "psql: error: connection to server on socket failed"])
+def test_a_database_that_does_not_answer_is_a_change(context: Context, text: str) -> None:
+    facts = laid(context, "s1")
+    silent = replace(facts, answers={**facts.answers, PROBE: {"exit_code": 2, "stdout": text, "stderr": ""}})
+    keys = {"settings", "pgvector", "roles", "memberships", "tables_without_forced_rls"}
+    assert keys <= set(changed(context, silent)["database"])
+
+
+def test_units_are_removed_with_their_section_and_data_stay(context: Context) -> None:
+    bare = replace(context, spec=context.spec.model_copy(update={"retrieval": None}))
+    found = wanted(bare, "s1", laid(context, "s1"))["database"]
+    assert found.state is None
+    assert found.variables["units"] == ["sovctl-retrieval-database.service"]
+    assert found.variables["files"] == [
+        "/etc/sovctl-retrieval/postgresql.conf",
+        "/etc/sovctl-retrieval/pg_hba.conf",
+        "/etc/sovctl-retrieval/pg_ident.conf",
+        "/etc/systemd/system/sovctl-retrieval-database.service",
+    ]
+
+
+def test_no_file_of_retrieval_is_unmanaged(context: Context) -> None:
+    node = context.nodes["s1"]
+    request = json.loads(commands(context, node, [RESOURCE_TYPE.query(context, node)])["unmanaged"][-1])
+    variables = wanted(context, "s1")["database"].variables
+    assert {each["path"] for each in variables["files"]} <= set(request["known"])
+    assert "/etc/sovctl-retrieval/roles.sql" in request["known"]
+    assert "sovctl-retrieval-database.service" in request["units"]
