@@ -14,8 +14,10 @@ DECLARE
     now_s double precision := extract(epoch FROM clock_timestamp());
 BEGIN
     SELECT * INTO found FROM retrieval.installation;
-    -- Both sides are hashed with the key, so that the time of the comparison reveals nothing about the HMAC.
-    IF found.identity IS NOT NULL AND octet_length(claim) <= 262144 AND
+    -- Both sides are hashed with the key, so that the time of the comparison reveals nothing about the HMAC. Another
+    -- isolation level would read a snapshot from before a revocation.
+    IF found.identity IS NOT NULL AND octet_length(claim) <= 262144
+       AND current_setting('transaction_isolation') = 'read committed' AND
        public.hmac(mac, found.claim_key, 'sha256') = public.hmac(
            public.hmac(convert_to(E'sovctl-retrieval-claim-v1\n' || claim, 'UTF8'), found.claim_key, 'sha256'),
            found.claim_key, 'sha256')

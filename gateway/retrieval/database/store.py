@@ -108,7 +108,7 @@ class Store:
         Raises:
             DatabaseUnavailable: it does not.
         """
-        await self.visible(self._claim(Caller("", "", frozenset()), self._settings.collections[0].name))
+        await self.visible(self.claim(Caller("", "", frozenset()), self._settings.collections[0].name))
 
     @property
     def identity(self) -> str:
@@ -146,21 +146,35 @@ class Store:
         Raises:
             DatabaseUnavailable: no complete result.
         """
-        claim = self._claim(caller, collection)
+        claim = self.claim(caller, collection)
+        visible, path = await self.path(claim)
+        self._metrics.searches.labels(path).inc()
+        if path is SearchPath.NONE:
+            return []
+        hits = await self.nearest(path, claim, vector, k)
+        if path is SearchPath.GRAPH and len(hits) < min(k, visible):
+            self._metrics.short_searches.inc()
+            hits = await self.nearest(SearchPath.EXACT, claim, vector, k)
+        return hits
+
+    def claim(self, caller: Caller, collection: str) -> Claim:
+        """Return a claim of a caller to search a collection."""
+        return self._signer.search(caller, collection, now=time.time())
+
+    async def path(self, claim: Claim) -> tuple[int, SearchPath]:
+        """Return the number of visible chunks and the search path."""
         visible, total = await self.visible(claim)
-        path = choose_path(
+        return visible, choose_path(
             visible,
             total,
             exact_below_rows=self._settings.exact_below_rows,
             exact_below_share=self._settings.exact_below_share,
         )
-        self._metrics.searches.labels(path).inc()
-        if path is SearchPath.NONE:
-            return []
-        rows = await self._nearest(path, claim, vector, k)
-        if path is SearchPath.GRAPH and len(rows) < min(k, visible):
-            self._metrics.short_searches.inc()
-            rows = await self._nearest(SearchPath.EXACT, claim, vector, k)
+
+    async def nearest(self, path: SearchPath, claim: Claim, vector: Vector, k: int) -> list[Hit]:
+        """Return the hits of one path, which may be fewer than `search` returns."""
+        digest = self._settings.embedding.model_digest
+        rows = await self._fetch(_STATEMENTS[path], claim.payload, claim.mac, digest, _text(vector), k)
         return [_hit(row) for row in rows]
 
     async def put(self, document: Document, chunks: Sequence[Chunk], vectors: Mapping[str, Sequence[Vector]]) -> str:
@@ -255,13 +269,6 @@ class Store:
         claim = self._signer.manage(collection, now=time.time())
         rows = await self._fetch("SELECT * FROM retrieval.documents($1, $2)", claim.payload, claim.mac)
         return [_stored(collection, row) for row in rows]
-
-    def _claim(self, caller: Caller, collection: str) -> Claim:
-        return self._signer.search(caller, collection, now=time.time())
-
-    async def _nearest(self, path: SearchPath, claim: Claim, vector: Vector, k: int) -> list[asyncpg.Record]:
-        digest = self._settings.embedding.model_digest
-        return await self._fetch(_STATEMENTS[path], claim.payload, claim.mac, digest, _text(vector), k)
 
     async def _put_vectors(
         self,
