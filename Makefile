@@ -119,7 +119,7 @@ bench: $(BENCHES)
 bench-lab: $(VENV)/.ready
 	@for name in $(LAB_BENCHES); do $(MAKE) --no-print-directory $$name || exit 1; done
 
-bench-facts_gather: $(TEST_PACKAGES_READY)
+bench-facts_gather bench-retrieval: $(TEST_PACKAGES_READY)
 
 $(BENCHES) $(LAB_BENCHES): bench-%: $(VENV)/.ready
 	$(BIN)/python -m bench.$* --check

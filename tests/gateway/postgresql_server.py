@@ -34,9 +34,11 @@ class PostgresqlServer:
 
     Args:
         certificate_file: with the address 127.0.0.1 in it.
+        shared_buffers: memory for pages of tables and indexes.
     """
 
-    def __init__(self, certificate_file: Path, key_file: Path, ca_file: Path) -> None:
+    def __init__(self, certificate_file: Path, key_file: Path, ca_file: Path, *, shared_buffers: str = "32MB") -> None:
+        self._shared_buffers = shared_buffers
         self.bin = binaries()
         self.ca_file = ca_file
         self.folder = Path(tempfile.mkdtemp(prefix="sovctl-pg-"))
@@ -80,7 +82,7 @@ class PostgresqlServer:
             "ssl": "on",
             "ssl_cert_file": self.folder / "server.pem",
             "ssl_key_file": self.folder / "server.key",
-            "shared_buffers": "32MB",
+            "shared_buffers": self._shared_buffers,
             "max_connections": 60,
         }
         arguments = [f"-c{name}={value}" for name, value in options.items()]
