@@ -15,6 +15,7 @@ from ..resources.host import (
     kernel,
     log_forwarding,
     resolver,
+    service_account,
     sshd,
     storage,
 )
@@ -26,9 +27,9 @@ from ..resources.services import reboot, service, unit
 from ..resources.software import environment, model, package, repository, superseded_environment
 
 # Packages need the mirror; a mirror node uses its own files. All changes that need a reboot precede it, so that one is
-# enough. The firewall precedes secrets and services. Pools need weights, certificates and an engine. The gateway and
-# retrieval need the pools, and monitoring all its targets. Superseded environments are last, because services use them
-# until their restart.
+# enough. The firewall precedes secrets and services, and accounts precede the files that they own. Pools need weights,
+# certificates and an engine. The gateway and retrieval need the pools, and monitoring all its targets. Superseded
+# environments are last, because services use them until their restart.
 _OTHERS: tuple[ResourceType, ...] = (
     snapshot.RESOURCE_TYPE,
     repository.RESOURCE_TYPE,
@@ -49,6 +50,7 @@ _OTHERS: tuple[ResourceType, ...] = (
     sshd.RESOURCE_TYPE,
     audit.RESOURCE_TYPE,
     perimeter.RESOURCE_TYPE,
+    service_account.RESOURCE_TYPE,
     credential.RESOURCE_TYPE,
     server.RESOURCE_TYPE,
     log_forwarding.RESOURCE_TYPE,

@@ -11,8 +11,6 @@ from ..facts.node import NodeFacts
 from ..spec import Node
 from ..spec.gateway.vault import Kek
 from ..spec.service_accounts import (
-    ENGINE_UID,
-    ENGINE_USER,
     GATEWAY_UID,
     GATEWAY_USER,
     MONITORING_UID,
@@ -263,17 +261,6 @@ def _of_monitoring(context: Context, node: Node) -> list[Credential]:
     return found
 
 
-def _users(context: Context, node: Node) -> list[dict[str, object]]:
-    users: list[dict[str, object]] = []
-    if context.replicas_on(node):
-        users.append({"name": ENGINE_USER, "uid": ENGINE_UID})
-    if context.is_gateway(node):
-        users.append({"name": GATEWAY_USER, "uid": GATEWAY_UID})
-    if context.monitoring_server is not None:
-        users.append({"name": MONITORING_USER, "uid": MONITORING_UID})
-    return users
-
-
 def fingerprint(sha256: str) -> str:
     """Return a short digest of a content digest, for plans and screens. It reveals nothing about a random secret."""
     return "fp-" + sha256_hex(f"sovctl credential {sha256}")[:16]
@@ -297,7 +284,6 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
                 "mode": credential.mode,
                 "owner": credential.owner,
                 "gid": SECRETS_GID,
-                "users": _users(context, node),
             },
             risk=Risk.SERVICE,
         )

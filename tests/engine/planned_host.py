@@ -20,6 +20,7 @@ from sovctl.engine.resources.host import (
     kernel,
     log_forwarding,
     resolver,
+    service_account,
     sshd,
     storage,
 )
@@ -59,6 +60,7 @@ _ANSWERS = {
     "sshd_unit": sshd_unit(STARTED_S),
     "accounts": "",
     "retrieval-database": "",
+    "service_accounts": "",
     "audit_rules": "No rules\n",
     "gpu_modes": "0, Disabled, Enabled\n",
     "cdi": "",
@@ -111,6 +113,33 @@ def _resolver_handles(_desired: Desired) -> Iterator[Handle]:
 
 def _account(name: str, *, shell: str = administrator.SHELL, groups: str = "", status: str = "L") -> str:
     return f"{name}\t{name}:x:1001:1001::/home/{name}:{shell}\t{name}{groups}\t{status}\n"
+
+
+def _service_account(
+    name: str, uid: int, *, shell: str = service_account.SHELL, groups: str = " sovctl", status: str = "L"
+) -> str:
+    return f"{name}\t{name}:x:{uid}:{uid}::/var/lib/sovctl/{name}:{shell}\t{name}{groups}\t{status}\n"
+
+
+def _put_service_account(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
+    known = str(facts.answers[service_account.ANSWER]["stdout"])
+    return with_answer(facts, service_account.ANSWER, known + _service_account(desired.name, desired.variables["uid"]))
+
+
+def _service_account_handles(desired: Desired) -> Iterator[Handle]:
+    name, uid = desired.name, desired.variables["uid"]
+
+    def handle(key: str, other: str) -> Handle:
+        def change(facts: NodeFacts) -> NodeFacts:
+            text = str(facts.answers[service_account.ANSWER]["stdout"])
+            return with_answer(facts, service_account.ANSWER, text.replace(_service_account(name, uid), other))
+
+        return Handle("service_account", name, key, change)
+
+    yield handle("uid", _service_account(name, 1005))
+    yield handle("shell", _service_account(name, uid, shell="/bin/bash"))
+    yield handle("groups", _service_account(name, uid, groups=" sovctl sudo"))
+    yield handle("has_password", _service_account(name, uid, status="P"))
 
 
 def _put_administrator(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
@@ -428,6 +457,7 @@ PUT: dict[str, Callable[[NodeFacts, Desired, Node], NodeFacts]] = {
     "hosts_file": _put_hosts,
     "resolver": _put_resolver,
     "administrator": _put_administrator,
+    "service_account": _put_service_account,
     "sshd": _put_sshd,
     "kernel": _put_kernel,
     "hardware": _put_hardware,
@@ -443,6 +473,7 @@ HANDLES: dict[str, Callable[[Desired], Iterator[Handle]]] = {
     "hosts_file": _hosts_handles,
     "resolver": _resolver_handles,
     "administrator": _administrator_handles,
+    "service_account": _service_account_handles,
     "sshd": _sshd_handles,
     "kernel": _kernel_handles,
     "hardware": _hardware_handles,

@@ -1,13 +1,25 @@
-"""Parser of accounts: `name<TAB>passwd entry<TAB>groups<TAB>status of the password`, one account on each line."""
+"""Accounts: the command that prints `name<TAB>passwd entry<TAB>groups<TAB>status of the password`, and its parser."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..numbers import integer
 from ..unreadable import Unreadable
 
 _PASSWD_FIELDS = 7  # passwd(5)
+
+# `passwd --status` prints L (locked or none), P (usable) or NP (empty). It does not print the hash.
+_SCRIPT = """for name do
+  entry=$(getent passwd "$name") || continue
+  printf '%s\\t%s\\t%s\\t%s\\n' "$name" "$entry" "$(id -nG "$name")" "$(passwd --status "$name" | cut -d' ' -f2)"
+done"""
+
+
+def accounts_command(names: Sequence[str]) -> list[str]:
+    """Return the read-only command whose output `parse_accounts` reads. It prints nothing for an absent account."""
+    return ["sh", "-c", _SCRIPT, "sh", *names]
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from sovctl.support.canonical_json import sha256_hex
 
-from ...facts.host.accounts import parse_accounts
+from ...facts.host.accounts import accounts_command, parse_accounts
 from ...facts.node import NodeFacts
 from ...spec import Node
 from ...spec.host import Administrator
@@ -26,13 +26,6 @@ from ..resource_type import Query, ResourceType
 KEYS, SUDO = "/etc/ssh/authorized_keys.d", "/etc/sudoers.d"
 SHELL = "/bin/bash"
 _SUDO_FILE = re.compile(rf"^{SUDO}/sovctl-(.+)$")
-
-# Prints "name<TAB>passwd entry<TAB>groups<TAB>status of the password" for each account that exists.
-# `passwd --status` prints L (locked or none), P (usable) or NP (empty). It does not print the hash.
-_SCRIPT = """for name do
-  entry=$(getent passwd "$name") || continue
-  printf '%s\\t%s\\t%s\\t%s\\n' "$name" "$entry" "$(id -nG "$name")" "$(passwd --status "$name" | cut -d' ' -f2)"
-done"""
 
 
 def _expect(context: Context, _node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
@@ -109,7 +102,7 @@ def _query(context: Context, _node: Node) -> Query:
     return Query(
         hash=(f"{KEYS}/*", f"{SUDO}/sovctl-*"),
         read=tuple(path for name in names for path in (f"{KEYS}/{name}", f"{SUDO}/sovctl-{name}")),
-        commands={"accounts": ["sh", "-c", _SCRIPT, "sh", *names]} if names else {},
+        commands={"accounts": accounts_command(names)} if names else {},
     )
 
 

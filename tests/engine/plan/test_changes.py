@@ -209,5 +209,12 @@ def test_garbage_on_a_node_is_a_difference_and_never_a_crash(kind: ResourceType)
         )
         for desired in kind.expect(context("lab"), node, spoilt):
             observed = kind.observed(spoilt, desired)
-            same = {"package", "service", "attributes", "unit", "gpu_modes"}  # they rest on the text of no file
+            same = {
+                "package",
+                "service",
+                "service_account",
+                "attributes",
+                "unit",
+                "gpu_modes",
+            }  # they rest on the text of no file
             assert kind.name in same or difference(name, desired, observed) is not None
