@@ -2,11 +2,12 @@
 
 A recording cannot be inspected, so it is always processed on-prem, and the answer needs no restoring. The
 answer is passed in any of its formats, with the client's name for the model. Release checks read its text; captions
-and segments as the one text they were cut from.
+and segments as the one text they were cut from. Every request that is sent has a limit of tokens.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -43,6 +44,12 @@ _BOOLEANS = {
 _LIST = "[]"
 """End of the names of fields with several values."""
 _FILE = "file"
+_TOKENS = "max_completion_tokens"
+_MAX_TOKENS = 4480
+"""Most tokens of a transcript: 600 s, the longest recording that vLLM 0.32.0 decodes, with 224 tokens for 30 s, the
+limit of Whisper's decoder (openai/whisper, decoding.py, `sample_len`). vLLM applies it to each piece of a recording.
+Without a limit a model that does not stop fills its context. Derived, 2026-11."""
+_COUNT = re.compile(r"[1-9][0-9]{0,8}")
 
 
 class Transcriptions(Surface):
@@ -92,9 +99,9 @@ class Transcriptions(Surface):
         model: str,
         cache_salt: str | None = None,  # noqa: ARG002 - not cached
     ) -> bytes:
-        fields = [("model", model)]
+        fields = [("model", model), (_TOKENS, str(min(_asked_tokens(body), _MAX_TOKENS)))]
         for name, value in body.items():
-            if name not in ("model", _FILE):
+            if name not in ("model", _FILE, _TOKENS):
                 fields += [(name, _text_of(each)) for each in (value if isinstance(value, list) else [value])]
         try:
             return write_form(fields, parse_form(headers["content-type"], raw).files)
@@ -108,6 +115,7 @@ class Transcriptions(Surface):
         super().check(body)
         if not body.get(_FILE):
             raise Refused(Code.INVALID_REQUEST, param=_FILE)
+        _asked_tokens(body)
 
     def prose(self, path: Path) -> Path | None:
         return path if path[0] == "prompt" else None
@@ -180,6 +188,14 @@ class Translations(Transcriptions):
 
 def _text_of(value: str | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else value
+
+
+def _asked_tokens(body: Mapping[str, Any]) -> int:
+    """Return the client's limit of the transcript in tokens; `_MAX_TOKENS` if it set none."""
+    asked = body.get(_TOKENS, str(_MAX_TOKENS))
+    if not _COUNT.fullmatch(asked):
+        raise Refused(Code.INVALID_REQUEST, param=_TOKENS)
+    return int(asked)
 
 
 def _is_true(value: str) -> bool:

@@ -69,6 +69,8 @@ VARIABLES: Mapping[str, Setting] = {
         "0", "a redirect names a host outside allowed-media-domains (CVE-2025-6242)", _ENVS
     ),
     "VLLM_MAX_N_SEQUENCES": Setting("16", "one request starts up to 16384 answers (CVE-2026-34756)", _ENVS),
+    "VLLM_MAX_AUDIO_DECODE_DURATION_S": Setting("600", "31 KB of FLAC decode to 11 minutes of audio", _ENVS),
+    "VLLM_MAX_AUDIO_DECODE_BYTES": Setting("268435456", "25 MB of Opus decode to 14.9 GB (CVE-2026-54233)", _ENVS),
     "VLLM_PLUGINS": Setting("", "the server loads every plug-in of its environment", _ENVS),
     "VLLM_CACHE_ROOT": Setting(
         None, "the cache, whose contents are executed, is in a folder of other servers", _SECURITY

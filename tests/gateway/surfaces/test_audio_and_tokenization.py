@@ -123,6 +123,26 @@ def test_a_recording_may_be_larger_than_a_prompt(gateway: Any, pool: SurfaceUpst
     assert not pool.requests
 
 
+@pytest.mark.parametrize(("asked", "sent"), [(None, "4480"), (32, "32"), (1_000_000, "4480")])
+def test_every_recording_is_sent_with_a_limit_of_tokens(
+    gateway: Any, pool: SurfaceUpstream, asked: int | None, sent: str
+) -> None:
+    body = None if asked is None else {"max_completion_tokens": asked}
+    gateway.client().audio.transcriptions.create(model="assistant", file=AUDIO, extra_body=body)
+    assert pool.requests[-1]["max_completion_tokens"] == sent
+
+
+@pytest.mark.parametrize("asked", ["0", "-1", "1e3", "", "9" * 10])
+def test_a_limit_that_is_no_count_is_refused(gateway: Any, pool: SurfaceUpstream, asked: str) -> None:
+    pool.forget()
+    with pytest.raises(openai.BadRequestError) as caught:
+        gateway.client().audio.transcriptions.create(
+            model="assistant", file=AUDIO, extra_body={"max_completion_tokens": asked}
+        )
+    assert (caught.value.code, caught.value.param) == ("invalid_request", "max_completion_tokens")
+    assert not pool.requests
+
+
 @pytest.mark.parametrize(
     ("content_type", "body", "code"),
     [
