@@ -8,7 +8,7 @@ VERSIONS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 PYTHON ?= $(shell /usr/bin/python3 -c '$(VERSIONS)' 2>/dev/null && echo /usr/bin/)python3
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Debian packages that only tests need: real servers and tokens, not doubles of them.
-TEST_PACKAGES := chromium chromium-driver nginx openssh-server poppler-utils postgresql prometheus prometheus-alertmanager prometheus-node-exporter softhsm2 sudo
+TEST_PACKAGES := chromium chromium-driver nginx openssh-server poppler-utils postgresql prometheus prometheus-alertmanager prometheus-node-exporter rsyslog rsyslog-gnutls softhsm2 sudo
 PYTHONS := 3.12 3.13
 # Benches that change nodes of a lab on this machine. They need root, and take minutes to hours.
 LAB_BENCHES := bench-drift bench-failures bench-interrupt bench-knobs bench-rolling

@@ -1,4 +1,4 @@
-"""`sovctl report siem`: entries of the ledger and findings as events for a SIEM."""
+"""`sovctl report siem`: entries of a ledger and findings as events for a SIEM."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ class SiemFormat(StrEnum):
     """Formats of events."""
 
     OCSF = "ocsf"
+    ECS = "ecs"
     CEF = "cef"
 
 
@@ -33,7 +34,9 @@ def register(group: typer.Typer) -> None:
 
 
 def siem(
-    format_name: Annotated[SiemFormat, typer.Option("--format", help="ocsf: OCSF 1.3.0, JSON lines. cef: CEF 0.")],
+    format_name: Annotated[
+        SiemFormat, typer.Option("--format", help="ocsf: OCSF 1.3.0, ecs: ECS 8.17, JSON lines. cef: CEF 0.")
+    ],
     site: Annotated[Path, typer.Argument(metavar="[SITE]", help="site.yaml, or its folder.")] = Path("site.yaml"),
     state: Annotated[Path | None, typer.Option(help="State folder; default: .sovctl next to site.yaml.")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write; default: standard output.")] = None,
@@ -43,10 +46,15 @@ def siem(
     ca_file: Annotated[
         Path | None, typer.Option(help="Authority of the receiver's certificate: send over TLS.")
     ] = None,
+    certificate: Annotated[Path | None, typer.Option(help="Certificate for a receiver that requires one.")] = None,
+    key: Annotated[Path | None, typer.Option(help="Key of the certificate.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option(help="Folder of another ledger, such as a gateway's; default: the site's.")
+    ] = None,
     from_index: Annotated[int, typer.Option("--from-index", min=0, help="First entry of the ledger.")] = 0,
     findings: Annotated[bool, typer.Option("--findings", help="Only verdicts FAIL and UNKNOWN.")] = False,
 ) -> None:
-    """Write entries of the site's ledger as OCSF or CEF, to a file or over syslog.
+    """Write entries of the site's ledger, or of a gateway's, as OCSF, ECS or CEF, to a file or over syslog.
 
     The next index is printed to standard error, for `--from-index` of the next call.
     """
@@ -55,16 +63,20 @@ def siem(
 
     from sovctl import __version__
     from sovctl.compliance.ledger.reader import LedgerReader
-    from sovctl.compliance.siem import cef, ocsf
+    from sovctl.compliance.siem import cef, ecs, ocsf
     from sovctl.compliance.siem.event import event_of
     from sovctl.compliance.siem.syslog import message, parse_address, send
     from sovctl.compliance.verdict import Verdict
     from sovctl.engine.site.state_folder import SiteState
     from sovctl.support.atomic_files import write_atomic
+    from sovctl.support.errors import InputError
 
-    render: Callable[..., str] = ocsf.line if format_name is SiemFormat.OCSF else cef.line
-    paths = SiteState.of_site(site / "site.yaml" if site.is_dir() else site, state)
-    reader = LedgerReader(paths.ledger)
+    if (certificate is None) != (key is None) or (certificate is not None and ca_file is None):
+        raise InputError("expected --certificate, --key and --ca-file together", where="--certificate")
+    render: Callable[..., str] = {"ocsf": ocsf.line, "ecs": ecs.line, "cef": cef.line}[format_name]
+    if ledger is None:
+        ledger = SiteState.of_site(site / "site.yaml" if site.is_dir() else site, state).ledger
+    reader = LedgerReader(ledger)
     size, origin = reader.checkpoint.size, reader.checkpoint.origin
 
     def events() -> Iterator[Event]:
@@ -73,7 +85,7 @@ def siem(
             if entry.leaf_index < size and (not findings or event.verdict in (Verdict.FAIL, Verdict.UNKNOWN)):
                 yield event
 
-    lines = ((event, render(event, tool_version=__version__)) for event in events())
+    lines = ((each, render(each, tool_version=__version__)) for each in events())
     if syslog is not None:
         address, port = parse_address(syslog)
         now, host = datetime.now(UTC), socket.gethostname()
@@ -82,6 +94,7 @@ def siem(
             address=address,
             port=port,
             ca_file=ca_file,
+            identity=(certificate, key) if certificate is not None and key is not None else None,
         )
         output.info(f"{count} events sent to {syslog}")
     elif out is not None:

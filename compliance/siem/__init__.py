@@ -1,1 +1,1 @@
-"""Events for a SIEM: ledger entries and findings as OCSF or CEF, to a file or over syslog."""
+"""Events for a SIEM: ledger entries and findings as OCSF, ECS or CEF, to a file or over syslog."""

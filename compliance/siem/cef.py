@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from .event import Event, Severity
+from .event import Event
+from .kinds import Severity
 
 _SEVERITIES = {Severity.INFORMATIONAL: 2, Severity.LOW: 4, Severity.MEDIUM: 6, Severity.HIGH: 8}
 
@@ -24,7 +25,9 @@ def line(event: Event, *, tool_version: str) -> str:
         "externalId": str(event.index),
         "dvchost": event.origin,
         "dhost": event.target,
-        "outcome": event.verdict.value if event.verdict else "",
+        "cat": event.kind.category,
+        "act": event.kind.type,
+        "outcome": event.verdict.value if event.verdict else ("refused" if event.is_refused else ""),
         "fileHash": event.sha256,
         "cs1Label": "runId",
         "cs1": str(event.record.get("run_id", event.record.get("run", ""))),

@@ -1,42 +1,25 @@
 """An event of the site for a SIEM, from an entry of the ledger. Pure.
 
-Ledger entries contain no personal data except names of operators, so that events need no redaction. Evidence entries
+Entries of the site's ledger contain no personal data except names of operators. Entries of a gateway contain ids, names
+of the settings, codes, counts and digests: neither prompts nor answers, and persons as commitments. Evidence entries
 with verdict FAIL or UNKNOWN are findings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 from sovctl.support.canonical_json import canonical_json, sha256_hex
 
 from ..verdict import Verdict
-
-
-class Severity(IntEnum):
-    """Severity of an event; values of OCSF `severity_id`."""
-
-    INFORMATIONAL = 1
-    LOW = 2
-    MEDIUM = 3
-    HIGH = 4
-
+from .kinds import EventKind, Severity, kind_of
 
 _VERDICTS = {
     Verdict.FAIL: Severity.HIGH,
     Verdict.UNKNOWN: Severity.MEDIUM,
     Verdict.WARN: Severity.LOW,
 }
-_TYPES = {
-    "apply-failed": Severity.MEDIUM,
-    "apply-interrupted": Severity.MEDIUM,
-    "node-breaker": Severity.MEDIUM,
-    "node-removed": Severity.LOW,
-    "recovered": Severity.MEDIUM,
-}
-"""Severities of other ledger entries; the default is INFORMATIONAL. Chosen by sovctl."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +33,14 @@ class Event:
         target: node, component or site; empty without one.
         sha256: digest of the record, so that the event can be compared with the ledger.
         record: content of the ledger entry.
+        kind: row of the table of events.
+        is_refused: a request that the gateway refused.
     """
 
     origin: str
     index: int
     type: str
+    kind: EventKind
     time: str
     severity: Severity
     sha256: str
@@ -63,6 +49,14 @@ class Event:
     check_id: str = ""
     target: str = ""
     simulated: bool = False
+    is_refused: bool = False
+
+    @property
+    def message(self) -> str:
+        """One line without content of the record."""
+        if self.verdict is not None:
+            return f"{self.check_id} on {self.target}: {self.verdict.value}"
+        return f"ledger entry {self.index}: {self.type}{' refused' if self.is_refused else ''}"
 
 
 def event_of(origin: str, index: int, record: Mapping[str, Any]) -> Event:
@@ -71,21 +65,25 @@ def event_of(origin: str, index: int, record: Mapping[str, Any]) -> Event:
     Args:
         origin: name of the ledger.
     """
-    kind = str(record.get("type", "unknown"))
-    verdict = Verdict(str(record["verdict"])) if kind == "evidence" else None
-    default = _TYPES.get(kind, Severity.INFORMATIONAL)
+    record_type = str(record.get("type", "unknown"))
+    verdict = Verdict(str(record["verdict"])) if record_type == "evidence" else None
+    kind = kind_of(record_type)
+    is_refused = record_type == "gateway.request" and record.get("upstream") is None
+    severity = max(kind.severity, Severity.LOW) if is_refused else kind.severity
     return Event(
         origin=origin,
         index=index,
-        type=kind,
+        type=record_type,
+        kind=kind,
         time=str(record.get("time", "")) or _time_of_run(str(record.get("run_id", ""))),
-        severity=_VERDICTS.get(verdict, Severity.INFORMATIONAL) if verdict else default,
+        severity=_VERDICTS.get(verdict, Severity.INFORMATIONAL) if verdict else severity,
         sha256=sha256_hex(canonical_json(dict(record))),
         record=record,
         verdict=verdict,
         check_id=str(record.get("check_id", "")),
         target=str(record.get("target", record.get("node", ""))),
         simulated=record.get("simulated") is True,
+        is_refused=is_refused,
     )
 
 

@@ -82,7 +82,7 @@ def _base(event: Event) -> dict[str, Any]:
         "activity_name": event.type,
         "type_uid": 99,
         "type_name": f"Base Event: {event.type}",
-        "message": f"ledger entry {event.index}: {event.type}",
+        "message": event.message,
     }
 
 

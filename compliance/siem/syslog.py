@@ -13,7 +13,8 @@ from pathlib import Path
 
 from sovctl.support.errors import InputError, MissingTool
 
-from .event import Event, Severity
+from .event import Event
+from .kinds import Severity
 
 _FACILITY = 13
 _LEVELS = {Severity.INFORMATIONAL: 6, Severity.LOW: 5, Severity.MEDIUM: 4, Severity.HIGH: 3}  # RFC 5424, table 2
@@ -43,11 +44,19 @@ def message(event: Event, text: str, *, host: str, sent: datetime) -> bytes:
     return f"{len(content)} ".encode() + content
 
 
-def send(messages: Iterable[bytes], *, address: str, port: int, ca_file: Path | None) -> int:
+def send(
+    messages: Iterable[bytes],
+    *,
+    address: str,
+    port: int,
+    ca_file: Path | None,
+    identity: tuple[Path, Path] | None = None,
+) -> int:
     """Send messages in order, and return their number.
 
     Args:
         ca_file: authority of the receiver's certificate; None: TCP without TLS.
+        identity: certificate and key of the sender, for a receiver that requires them.
 
     Raises:
         MissingTool: the receiver cannot be reached, or its certificate is invalid.
@@ -57,6 +66,8 @@ def send(messages: Iterable[bytes], *, address: str, port: int, ca_file: Path | 
             if ca_file is None:
                 return _send(plain, messages)
             context = ssl.create_default_context(cafile=str(ca_file))
+            if identity is not None:
+                context.load_cert_chain(*identity)
             with context.wrap_socket(plain, server_hostname=address) as secure:
                 return _send(secure, messages)
     except (OSError, ssl.SSLError) as error:

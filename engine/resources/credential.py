@@ -238,8 +238,10 @@ def _of_services(context: Context, node: Node) -> list[Credential]:
     if context.is_gateway(node):
         own = [*CERTIFICATES, *GATEWAY_SECRETS, *key_files(context), *cloud_files(context), *access_files(context)]
         return [*own, *listed_files(context), *recognizer_files(context)]
-    # With monitoring, every node has an exporter.
+    # With monitoring, every node has an exporter. With client certificates, every node sends its log.
+    logs = context.spec.host.logs
     is_served = context.replicas_on(node) or context.is_mirror(node) or context.monitoring_server is not None
+    is_served = is_served or (logs is not None and logs.client_certificate)
     return list(CERTIFICATES) if is_served else []
 
 

@@ -109,6 +109,8 @@ class LogForwarding(SpecModel):
     """Certificate authority of the SIEM, relative to site.yaml. Default: TCP without TLS."""
     server_name: HostName | None = None
     """Name in the certificate of the SIEM; required with `ca_file`."""
+    client_certificate: bool = False
+    """Whether nodes present their certificates to the SIEM; requires `ca_file`, and rsyslog that runs as root."""
     queue_mib: Annotated[int, Field(ge=16, le=65536)] = 1024
     """Disk space for messages while the SIEM is unreachable, in MiB."""
 

@@ -1,6 +1,7 @@
 """Transmission of the system log to the SIEM: rsyslog with a queue on disk, over TLS if the SIEM has a certificate.
 
-Messages wait on disk while the SIEM is unreachable, up to `queue_mib`. Later ones remain in the journal only.
+Messages wait on disk while the SIEM is unreachable, up to `queue_mib`. Later ones remain in the journal only, and are
+counted in `STATISTICS`, which `host.log-shipping` reads.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from ...facts.node import NodeFacts
 from ...spec import Node
 from ..context import Context, render
 from ..credential import SIEM_CA as CA_FILE
+from ..credential import TLS
 from ..resource import Desired, Risk, State
 from ..resource_type import Query, ResourceType
 from ..services.daemon import started_after
 
 FILE, UNIT = "/etc/rsyslog.d/60-sovctl.conf", "rsyslog"
+STATISTICS = "/var/log/sovctl-rsyslog.json"
+"""Counters of rsyslog, one line a minute for each queue; at most 1 MiB."""
+IDENTITY = (f"{TLS}/node.pem", f"{TLS}/node.key")
 
 
 def _values(context: Context) -> dict[str, object]:
@@ -28,6 +33,9 @@ def _values(context: Context) -> dict[str, object]:
         "port": logs.port,
         "ca_file": CA_FILE if logs.ca_file else "",
         "server_name": logs.server_name or "",
+        "certificate_file": IDENTITY[0] if logs.client_certificate else "",
+        "key_file": IDENTITY[1] if logs.client_certificate else "",
+        "statistics_file": STATISTICS,
         "queue_mib": logs.queue_mib,
     }
 
@@ -61,7 +69,7 @@ def _expect(context: Context, _node: Node, _facts: NodeFacts | None) -> Iterator
     )
 
 
-def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
+def _observe(facts: NodeFacts, desired: Desired) -> State | None:
     if facts.sha256(FILE) is None:
         return None
     unit = facts.units.get(UNIT)
@@ -69,12 +77,16 @@ def _observe(facts: NodeFacts, _desired: Desired) -> State | None:
         "file_sha256": facts.sha256(FILE),
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,
-        "runs_what_is_written": started_after(facts, unit, (FILE, CA_FILE)),
+        "runs_what_is_written": started_after(facts, unit, _loaded(desired)),
     }
 
 
+def _loaded(desired: Desired) -> tuple[str, ...]:
+    return (FILE, CA_FILE, *(IDENTITY if desired.variables["certificate_file"] else ()))
+
+
 def _query(context: Context, _node: Node) -> Query:
-    return Query() if context.spec.host.logs is None else Query(hash=(FILE, CA_FILE), units=(UNIT,))
+    return Query() if context.spec.host.logs is None else Query(hash=(FILE, CA_FILE, *IDENTITY), units=(UNIT,))
 
 
 RESOURCE_TYPE = ResourceType("log_forwarding", _expect, _observe, _query)

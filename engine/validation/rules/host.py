@@ -71,6 +71,12 @@ def check_logs(site: SiteUnderValidation) -> Iterator[Problem]:
             where=f"host.logs.{lacking}",
             hint="name both to send logs over TLS, or remove both",
         )
+    if logs.client_certificate and logs.ca_file is None:
+        yield Problem(
+            "expected no client certificates without TLS, got client_certificate: true",
+            where="host.logs.client_certificate",
+            hint="name ca_file and server_name, or remove it",
+        )
     if not logs.address.is_private:
         yield Problem(
             f"expected a private IPv4 address, got `{logs.address}`",

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sovctl.compliance.siem import cef, ocsf
-from sovctl.compliance.siem.event import Event, Severity, event_of
+from sovctl.compliance.siem.event import Event, event_of
+from sovctl.compliance.siem.kinds import Severity
 from sovctl.compliance.siem.syslog import message, parse_address, send
 from sovctl.support.errors import InputError, MissingTool
 
@@ -68,7 +69,7 @@ def test_other_entries_are_ocsf_base_events_with_their_content() -> None:
 def test_cef_has_seven_header_fields_and_the_verdict() -> None:
     text = cef.line(event(), tool_version="0.1.0")
     assert text.startswith("CEF:0|sovctl|sovctl|0.1.0|evidence|clock.drift FAIL|8|")
-    assert " dhost=n1 outcome=FAIL " in text
+    assert " dhost=n1 cat=configuration act=info outcome=FAIL " in text
     assert "cs2=true" in text
 
 

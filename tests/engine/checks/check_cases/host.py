@@ -63,6 +63,13 @@ AUDIT = "enabled 1\nfailure 1\npid 812\nrate_limit 0\nbacklog_limit 8192\nlost 0
 RSYSLOG = "Id=rsyslog.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=90\n"
 SIEM = '0 0 10.20.1.11:40112 10.20.0.7:6514 users:(("rsyslogd",pid=90,fd=11))\nend\n'
 
+
+def counters(full: int = 0) -> str:
+    """Lines of impstats, with a loss that only the newest has."""
+    line = '2026-11-29T06:00:00 n1 rsyslogd-pstats: {{ "name": "{}", "discarded.full": {}, "discarded.nf": 0 }}\n'
+    return "".join(line.format(f"sovctl-siem queue{each}", count) for each, count in (("", 0), ("[DA]", 0), ("", full)))
+
+
 SAMPLES = {
     "host.time-zone": Sample(
         time_zone.Expected(zones=("UTC", "Europe/Berlin")),
@@ -164,11 +171,13 @@ SAMPLES = {
     ),
     "host.log-shipping": Sample(
         log_shipping.Expected(address="10.20.0.7", port=6514),
-        {"unit": RSYSLOG, "connections": SIEM},
+        {"unit": RSYSLOG, "connections": SIEM, "statistics": f"{counters()}end\n"},
         {
             "stopped": Bad({"unit": RSYSLOG.replace("active\nSub", "inactive\nSub")}, FAIL, "inactive"),
             "no-connection": Bad({"connections": "end\n"}, FAIL, "10.20.0.7:6514"),
             "other-process": Bad({"connections": SIEM.replace("rsyslogd", "nc")}, FAIL, "a connection of rsyslog"),
+            "losses": Bad({"statistics": f"{counters(12)}end\n"}, FAIL, "12 since the start"),
+            "no-counters": Bad({"statistics": "end\n"}, UNKNOWN, "counters of the queue"),
         },
         ("ActiveState", "SubState", "LoadState", "rsyslogd", "end\n".strip()),
     ),
