@@ -43,6 +43,7 @@ from ..model_finders import (
 )
 from ..policy.decision import Permit, Reason, Verdict, decide, stricter
 from ..policy.permissions import Policy
+from ..policy.request_amounts import excessive_field
 from ..policy.request_fields import request_field_tables
 from ..quota.tariff import nano_of
 from ..release.judge import ReleaseChecks
@@ -89,6 +90,7 @@ class Planner:
     ) -> None:
         self._max_depth = settings.limits.max_depth
         self._work_per_mib = settings.limits.max_work_per_mib
+        self._max_answers, self._max_logprobs = settings.limits.max_answers, settings.limits.max_logprobs
         self._secrets = [(HmacKey(each.conversation), each.version) for each in (keys, *keys.older)]
         self.memory = _findings_memory(settings)
         """Findings in earlier requests under these settings; None without a memory."""
@@ -202,6 +204,9 @@ class Planner:
         Raises:
             Refused: the request contains a field or a URL that an upstream must not receive.
         """
+        excess = excessive_field(body, max_answers=self._max_answers, max_logprobs=self._max_logprobs)
+        if excess is not None:
+            raise Refused(Code.FIELD_NOT_ALLOWED, param=excess)
         for table in self._field_tables[model, surface.family]:
             if (field := table.refused_field(body)) is not None:
                 raise Refused(Code.FIELD_NOT_ALLOWED, param=field or None)

@@ -27,6 +27,10 @@ class Limits(SettingsModel):
     max_remembered_bytes: Annotated[int, Field(ge=0, le=1 << 36)] = 64 << 20
     """Most memory of a worker for what was found in earlier requests, in bytes; 0 turns it off. It contains no text and
     no value. A message needs about 600 bytes (measured 2026-11)."""
+    max_answers: Annotated[int, Field(ge=1, le=16_384)] = 16
+    """Maximum `n` and `best_of` of a request; as VLLM_MAX_N_SEQUENCES of a site's pools (CVE-2026-34756)."""
+    max_logprobs: Annotated[int, Field(ge=0, le=1_000_000)] = 20
+    """Maximum log probabilities of a token; the default of vLLM 0.32, and the maximum of OpenAI (read 2026-11)."""
     max_event_bytes: Annotated[int, Field(ge=1024, le=1 << 26)] = 1 << 20
     """Maximum size of one server-sent event of an upstream in bytes."""
     max_answer_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 32 << 20

@@ -138,6 +138,22 @@ def test_refuses_fields_that_control_the_server(
     assert not cloud.raw
 
 
+@pytest.mark.parametrize(
+    ("field", "value"), [("n", 17), ("best_of", 10**9), ("top_logprobs", 21), ("prompt_logprobs", -1), ("n", "17")]
+)
+def test_refuses_more_answers_than_the_limit(
+    gateway: Any, pool: SurfaceUpstream, cloud: SurfaceUpstream, field: str, value: Any
+) -> None:
+    for path in ("/v1/chat/completions", "/v1/completions", "/v1/responses"):
+        for model in ("inside", "assistant"):
+            status, _, answer = post(gateway, path, {"model": model, **PLAIN[path], field: value})
+            error = answer["error"]
+            assert (status, error["sovctl"]["reason"]) == (400, "field_not_allowed"), path
+            assert f"`{field}`" in error["message"]
+    assert not pool.raw
+    assert not cloud.raw
+
+
 def test_removes_fields_that_no_table_names(gateway: Any, pool: SurfaceUpstream) -> None:
     for path, body in PLAIN.items():
         pool.forget()
