@@ -14,6 +14,7 @@ from ..catalog.operating_systems import load_operating_systems
 from ..resources.context import Context
 from ..resources.software.model import folders
 from . import own_files, programs
+from .adapters import refused_adapter
 from .apt import closure
 from .apt.part import contains, make_part
 from .apt.sources import own_sources, read_sources
@@ -156,6 +157,11 @@ def _model_parts(context: Context, options: Options) -> Iterator[Part]:
             reasons.append(f"licence of {name} not accepted: {model.licence or 'not in the catalogue'}")
         packages += locked_model(model, options.models)
     reasons += refused_files(packages, options.models, accepted)
+    for pool in context.spec.pools:
+        if pool.lora is not None:
+            for adapter in pool.adapters:
+                if adapter.name in found:
+                    reasons += refused_adapter(options.models / adapter.name, max_lora_rank=pool.lora.max_lora_rank)
     if reasons:
         hint = "approve the licence in site.yaml, or name the model or the file in --accepted-licences FILE"
         raise LockRefused(reasons, where="models", hint=hint)
@@ -175,7 +181,11 @@ def _model_parts(context: Context, options: Options) -> Iterator[Part]:
 def _model_folder(context: Context, name: str, manifest_sha256: str) -> ModelFolder:
     model = next((each for each in context.spec.models if each.name == name), None)
     entry = context.models.get(model.catalog) if model else None
-    if model is None or entry is None:  # an adapter has no entry of its own
+    adapters = [adapter for pool in context.spec.pools for adapter in pool.adapters]
+    if adapter := next((each for each in adapters if each.name == name), None):
+        is_permitted = None not in (adapter.licence, adapter.licence_approved_by, adapter.licence_approved_because)
+        return ModelFolder(name, manifest_sha256, adapter.licence or "", is_permitted=is_permitted)
+    if model is None or entry is None:
         return ModelFolder(name, manifest_sha256, "", is_permitted=False)
     licence = entry.licence
     is_approved = licence.commercial_use == "yes" or bool(model.licence_approved_by)

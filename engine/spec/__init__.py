@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property
 from ipaddress import IPv4Address
@@ -422,6 +423,11 @@ class SiteSpec(SpecModel):
         """Return pools by every name that a route may use: the pool's name and the names of its adapters."""
         own = {pool.name: pool for pool in self.pools}
         return own | {adapter.name: pool for pool in self.pools for adapter in pool.adapters}
+
+    def owners_of(self, names: Iterable[str]) -> list[str]:
+        """Return the tenants that own adapters of these names, sorted. Pools and shared adapters have no owner."""
+        owners = {adapter.name: adapter.tenant for pool in self.pools for adapter in pool.adapters}
+        return sorted({owner for name in names if (owner := owners.get(name)) is not None})
 
     def nodes(self) -> list[tuple[NodeGroup, Node]]:
         """Return every node with its group, in the order of the file."""

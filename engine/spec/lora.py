@@ -3,7 +3,7 @@
     lora:
       max_loras: 2
       adapters:
-        - {name: contracts, manifest_sha256: 0f3a...}
+        - {name: contracts, tenant: legal, manifest_sha256: 0f3a...}
 
 A route of the gateway may name an adapter instead of a pool; the pool's servers then apply the adapter.
 Names and defaults are those of vLLM 0.32.0 (config/lora.py).
@@ -28,6 +28,15 @@ class Adapter(SpecModel):
         str, StringConstraints(pattern=r"^[0-9a-f]{64}$"), words("64 lower-case hex digits", kind="SHA-256")
     ]
     """SHA-256 of the adapter's MANIFEST (lines of `sha256  path`, sorted by path)."""
+    tenant: Name | None = None
+    """Tenant that owns the adapter. The gateway answers clients of other tenants as if its routes did not exist.
+    Default: all tenants may use it."""
+    licence: Annotated[str, Field(min_length=2, max_length=100)] | None = None
+    """Licence of the adapter, which can differ from that of its model."""
+    licence_approved_by: Annotated[str, Field(min_length=3, max_length=100)] | None = None
+    """Role or person who approved the licence; `sovctl lock` requires one."""
+    licence_approved_because: Annotated[str, Field(min_length=10, max_length=500)] | None = None
+    """Reason why the licence conditions are met, for auditors; required with `licence_approved_by`."""
 
 
 class Lora(ServeSection):

@@ -284,9 +284,12 @@ class App:
 
     async def _usable(self, scope: Scope) -> models.Usable:
         principal, settings = await self._principal(scope, fields_of(scope["headers"])), self._context.service.settings
-        return models.Usable(
-            settings.site, [route.model for route in settings.routes if principal.may_use(route.model)]
-        )
+        usable = [
+            route.model
+            for route in settings.routes
+            if route.exists_for(principal.tenant) and principal.may_use(route.model)
+        ]
+        return models.Usable(settings.site, usable)
 
     async def _healthz(self, _scope: Scope, _request_id: str) -> tuple[int, Headers, bytes]:
         return 200, [_JSON], b'{"status":"ok"}'

@@ -157,7 +157,7 @@ class Planner:
             raise Refused(Code.INVALID_JSON)
         surface.check(body)
         route = self._routes.get(body["model"])
-        if route is None:
+        if route is None or not route.exists_for(principal.tenant):
             raise Refused(Code.MODEL_NOT_FOUND)
         if not principal.may_use(route.model):
             raise Refused(Code.ROUTE_NOT_ALLOWED)
@@ -377,6 +377,8 @@ class Planner:
         reasons: list[str] = []
         for model, permissions in self._policy.of_fallbacks(principal.tenant, own.model).items():
             route = self._routes[model]
+            if not route.exists_for(principal.tenant):
+                continue
             if not principal.may_use(model):
                 reasons.append(f"fallback-not-allowed:{model}")
                 continue

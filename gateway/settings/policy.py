@@ -48,6 +48,8 @@ class RouteSettings(SettingsModel):
     """Upstreams for one model name of clients. Policy can remove upstreams and cannot add any."""
 
     model: Annotated[str, Field(min_length=1, max_length=200)]
+    tenants: list[Name] = Field(default_factory=list)
+    """Tenants for which the route exists. Clients of others get the answer for an unknown model. Default: all."""
     pool: Name | None = None
     """Pool that processes raw text. Without one, requests that must be processed on-prem are refused."""
     cloud: Name | None = None
@@ -94,6 +96,10 @@ class RouteSettings(SettingsModel):
         """Names of all upstreams, in the order in which they are asked."""
         names = (self.cloud, self.pool) if self.prefer == "cloud" else (self.pool, self.cloud)
         return (*(name for name in names if name is not None), *self.fallbacks)
+
+    def exists_for(self, tenant: str) -> bool:
+        """Return whether clients of `tenant` see the route."""
+        return not self.tenants or tenant in self.tenants
 
 
 class Action(StrEnum):

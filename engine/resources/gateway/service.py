@@ -68,7 +68,7 @@ def configuration(context: Context) -> dict[str, Any]:
             "retention_days": spec.compliance.retention_days,
         },
         "upstreams": [*_pools(context), *_clouds(context)],
-        "routes": [_route(route) for route in gateway.routes],
+        "routes": [_route(context, route) for route in gateway.routes],
         **gateway_handoff.handoff(context, data=DATA),
         **gateway_handoff.tracing(context),
         "tokens": {"format_preserving": list(gateway.tokens.format_preserving)},
@@ -88,8 +88,10 @@ def configuration(context: Context) -> dict[str, Any]:
     }
 
 
-def _route(route: Route) -> dict[str, Any]:
+def _route(context: Context, route: Route) -> dict[str, Any]:
     rendered = route.model_dump(mode="json", exclude_none=True)
+    if owners := context.spec.owners_of((route.pool, *route.fallbacks)):
+        rendered["tenants"] = owners
     for key in ("media_hosts", "tool_arguments", "groups", "fallback_routes"):
         if not rendered[key]:
             del rendered[key]

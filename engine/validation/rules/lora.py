@@ -35,6 +35,44 @@ def check_adapters(site: SiteUnderValidation) -> Iterator[Problem]:
             )
 
 
+def check_tenants(site: SiteUnderValidation) -> Iterator[Problem]:
+    """Check that a route names adapters of at most one tenant, and that no adapter of a tenant reviews the requests of
+    all tenants."""
+    gateway = site.spec.gateway
+    if gateway is None:
+        return
+    for index, route in enumerate(gateway.routes):
+        owners = site.spec.owners_of((route.pool, *route.fallbacks))
+        if len(owners) > 1:
+            yield Problem(
+                f"expected adapters of one tenant, got adapters of {', '.join(owners)}",
+                where=f"gateway.routes[{index}]",
+                hint="make one route for each tenant, because a fallback would answer with another tenant's adapter",
+            )
+    review = gateway.detect.llm_review
+    if review is not None and site.spec.owners_of((review.upstream,)):
+        yield Problem(
+            f"expected a pool or an adapter without `tenant`, got {review.upstream}",
+            where="gateway.detect.llm_review.upstream",
+            hint="name the pool of the adapter, because the review reads requests of all tenants",
+        )
+
+
+def check_licences(site: SiteUnderValidation) -> Iterator[Problem]:
+    """Check that an approved licence of an adapter has its name and its reason."""
+    for index, pool in enumerate(site.spec.pools):
+        for number, adapter in enumerate(pool.adapters):
+            if adapter.licence_approved_by is None:
+                continue
+            for field in ("licence", "licence_approved_because"):
+                if getattr(adapter, field) is None:
+                    yield Problem(
+                        f"`{field}` is missing next to licence_approved_by",
+                        where=f"pools[{index}].lora.adapters[{number}].{field}",
+                        hint="add the name of the licence and the reason of the approval, or remove the approval",
+                    )
+
+
 def check_lora(site: SiteUnderValidation) -> Iterator[Problem]:
     for index, pool in enumerate(site.spec.pools):
         where, lora = f"pools[{index}].lora", pool.lora

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
 import yaml
 from strategies import context
 
+from sovctl.engine.catalog import load_catalog
 from sovctl.engine.plan.build import RESTARTS
 from sovctl.engine.resources import pool
 from sovctl.engine.resources.context import Context
@@ -17,7 +19,10 @@ from sovctl.engine.resources.resource import Change, Desired, Risk, Verb
 from sovctl.engine.resources.resource_type import ResourceType
 from sovctl.engine.resources.serving.flags import flags
 from sovctl.engine.resources.software import model
+from sovctl.engine.spec import SiteSpec
 from sovctl.engine.spec.lora import Lora
+from sovctl.engine.validation.rules.lora import check_licences, check_tenants
+from sovctl.engine.validation.rules.rule import SiteUnderValidation
 from sovctl.gateway.settings import load_settings
 
 SHA = "ab" * 32
@@ -85,6 +90,47 @@ def test_a_route_of_an_adapter_asks_the_servers_of_its_pool_for_it(adapted: Cont
     assert of_adapter.model == "contracts"
     assert of_adapter.base_urls == of_pool.base_urls
     assert of_pool.model == adapted.spec.pools[0].model
+
+
+def owned(made: Context, *tenants: str | None) -> Context:
+    """Return the site with an owner for each adapter of its first pool."""
+    lora = made.spec.pools[0].lora
+    assert lora is not None
+    adapters = [each.model_copy(update={"tenant": t}) for each, t in zip(lora.adapters, tenants, strict=True)]
+    first = made.spec.pools[0].model_copy(update={"lora": lora.model_copy(update={"adapters": adapters})})
+    return replace(made, spec=made.spec.model_copy(update={"pools": [first, *made.spec.pools[1:]]}))
+
+
+def site_under_validation(spec: SiteSpec) -> SiteUnderValidation:
+    return SiteUnderValidation(spec, load_catalog(), date(2026, 11, 21))
+
+
+def test_routes_of_an_adapter_exist_only_for_its_tenant(adapted: Context) -> None:
+    routes = {each["model"]: each for each in gateway.configuration(owned(adapted, "legal", None))["routes"]}
+    assert routes.pop("drafts")["tenants"] == ["legal"]
+    assert routes
+    assert all("tenants" not in each for each in routes.values())
+    assert all("tenants" not in each for each in gateway.configuration(adapted)["routes"])
+
+
+def test_refuses_adapters_of_two_tenants_in_one_route(adapted: Context) -> None:
+    assert adapted.spec.gateway is not None
+    *others, drafts = adapted.spec.gateway.routes
+    mixed = [*others, drafts.model_copy(update={"fallbacks": ["letters"]})]
+    for second, problems in (("sales", 1), ("legal", 0), (None, 0)):
+        made = owned(adapted, "legal", second)
+        spec = made.spec.model_copy(update={"gateway": adapted.spec.gateway.model_copy(update={"routes": mixed})})
+        found = list(check_tenants(site_under_validation(spec)))
+        assert len(found) == problems
+
+
+def test_an_approved_licence_of_an_adapter_has_name_and_reason(adapted: Context) -> None:
+    lora = Lora.model_validate(
+        {"adapters": [{"name": "contracts", "manifest_sha256": SHA, "licence_approved_by": "head of IT"}]}
+    )
+    pool = adapted.spec.pools[0].model_copy(update={"lora": lora})
+    found = list(check_licences(site_under_validation(adapted.spec.model_copy(update={"pools": [pool]}))))
+    assert [each.where.rpartition(".")[2] for each in found] == ["licence", "licence_approved_because"]
 
 
 def test_a_change_of_an_adapter_restarts_the_servers_that_load_it(adapted: Context) -> None:
