@@ -104,10 +104,11 @@ BEGIN
 END
 $$;
 
--- Without a sub-select, so that the planner estimates the number of rows from the groups of this call.
+-- In a sub-select, which is evaluated once for a statement instead of once for each row. The planner then has no estimate
+-- of the groups; the functions that search select the scan instead (functions.sql).
 CREATE POLICY read ON document FOR SELECT TO sovctl_retrieval_reader USING (
-    allow && coalesce(nullif(current_setting('sovctl.groups', true), ''), '{}')::integer[]
-    AND NOT deny && coalesce(nullif(current_setting('sovctl.groups', true), ''), '{}')::integer[]
+    allow && (SELECT coalesce(nullif(current_setting('sovctl.groups', true), ''), '{}')::integer[])
+    AND NOT deny && (SELECT coalesce(nullif(current_setting('sovctl.groups', true), ''), '{}')::integer[])
 );
 CREATE POLICY read ON chunk FOR SELECT TO sovctl_retrieval_reader
     USING (EXISTS (SELECT FROM document WHERE document.id = chunk.document)); -- the policy of `document` applies

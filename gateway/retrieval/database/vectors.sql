@@ -25,8 +25,8 @@ CREATE POLICY manage ON {table} TO sovctl_retrieval_owner
     USING (current_setting('sovctl.mode', true) = 'manage')
     WITH CHECK (current_setting('sovctl.mode', true) = 'manage');
 CREATE POLICY read ON {table} FOR SELECT TO sovctl_retrieval_reader USING (
-    allow && coalesce(nullif(current_setting('sovctl.groups', true), ''), '{{}}')::integer[]
-    AND NOT deny && coalesce(nullif(current_setting('sovctl.groups', true), ''), '{{}}')::integer[]
+    allow && (SELECT coalesce(nullif(current_setting('sovctl.groups', true), ''), '{{}}')::integer[])
+    AND NOT deny && (SELECT coalesce(nullif(current_setting('sovctl.groups', true), ''), '{{}}')::integer[])
 );
 GRANT SELECT ON {table} TO sovctl_retrieval_reader;
 RESET ROLE;
