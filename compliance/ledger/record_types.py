@@ -30,6 +30,7 @@ RECORD_TYPES = {
     "gateway.heartbeat": "the gateway writes",
     "gateway.policy": "settings of the gateway were changed",
     "gateway.request": "a request was sent or refused",
+    "gateway.search": "a client searched documents",
     "gateway.stale-read": "a server counted reads of its KV cache after their lease",
     "gateway.start": "the gateway began to serve",
     "gateway.stop": "the gateway ended",

@@ -59,6 +59,7 @@ KINDS: Mapping[str, EventKind] = {
     "gateway.handoff": EventKind(_LOW, category="web", type="change"),
     "gateway.policy": EventKind(_MEDIUM, category="configuration", type="change"),
     "gateway.request": EventKind(category="web", type="access"),
+    "gateway.search": EventKind(category="database", type="access"),
     "gateway.stale-read": EventKind(_MEDIUM, category="database", type="error", is_failure=True),
     "gateway.start": EventKind(category="process", type="start"),
     "gateway.stop": EventKind(_LOW, category="process", type="end"),

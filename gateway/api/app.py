@@ -1,6 +1,7 @@
 """The ASGI application: paths, credentials, request bodies, errors. `pipeline.service` serves what a model answers.
 
     POST /v1/...           the surfaces, see `surfaces`
+    POST /v1/vector_stores/NAME/search  chunks of documents that the principal may read, see `vector_stores`
     GET  /v1/models        the models that this principal may use; /v1/models/NAME returns one of them
     GET  /v1/handoffs/ID   the state of a hand-off, for the client that made the request
     GET  /healthz          200 while the process runs
@@ -47,6 +48,7 @@ from ..tokens import conversation
 from .disconnect import ClientDisconnect
 from .request_headers import Fields, fields_of, first_byte_timeout_s, named, sole, text_of
 from .response_writer import send_stream, send_whole
+from .vector_stores import MAX_BODY_BYTES, VectorStores, collection_of
 
 _JSON = (b"content-type", b"application/json")
 _NO_STORE = (b"cache-control", b"no-store")
@@ -83,6 +85,8 @@ class AppContext:
     """Returns the metrics of all workers."""
     handoffs: HandoffService | None = None
     """Hand-offs, from which clients fetch the answers of operators; None without hand-offs."""
+    vector_stores: VectorStores | None = None
+    """Searches of documents; None without a retrieval service."""
 
 
 class App:
@@ -117,8 +121,13 @@ class App:
             if surface is not None:
                 await self._serve(surface, scope, receive, send, request_id)
                 return
+            collection = collection_of(path) if self._context.vector_stores is not None else None
+            if collection is not None and method == "POST":
+                await self._search(collection, scope, receive, send, request_id)
+                return
             page = self._page(path)
-            allowed = _ALLOW_GET if page is not None else _ALLOW_POST if path in SURFACES else None
+            is_posted = path in SURFACES or collection is not None
+            allowed = _ALLOW_GET if page is not None else _ALLOW_POST if is_posted else None
             if page is not None and method in ("GET", "HEAD"):
                 status, headers, body = await page(scope, request_id)
             elif allowed is not None and method == "OPTIONS":
@@ -224,6 +233,22 @@ class App:
         finally:
             disconnect.stop()
             service.metrics.in_flight.move(-1)
+
+    async def _search(self, collection: str, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
+        stores, fields = self._context.vector_stores, fields_of(scope["headers"])
+        assert stores is not None
+        principal = await self._principal(scope, fields)
+        if principal.surfaces is not None:
+            raise Refused(Code.SURFACE_NOT_ALLOWED)  # a list of `surfaces` cannot name this API
+        limit = self._context.service.max_tenant_bytes
+        if not self._bytes_in_flight.take(principal.tenant, MAX_BODY_BYTES, limit=limit):
+            raise Refused(Code.TENANT_BUSY, headers=[(b"retry-after", b"1")])
+        try:
+            body = await _body(receive, at_most=MAX_BODY_BYTES)
+            answer = await stores.search(principal, collection, body, request_id=request_id)
+        finally:
+            self._bytes_in_flight.give_back(principal.tenant, MAX_BODY_BYTES)
+        await send_whole(send, 200, [_JSON, _NO_STORE], answer, request_id)
 
     async def _principal(self, scope: Scope, fields: Fields) -> Principal:
         authenticator, headers = self._context.authenticator, scope["headers"]

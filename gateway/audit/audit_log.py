@@ -6,6 +6,7 @@
     gateway.handoff     durable before an operator's answer is stored, and before the client gets it
     gateway.policy      durable before changed settings are applied
     gateway.admin       durable before an operator's action is done
+    gateway.search      durable before the client gets chunks of documents
     gateway.stale-read  written after a prefilling server counted reads of its cache after the lease
     gateway.erased      written after keys were destroyed; the vault keeps the erasure until it is durable
 
@@ -189,6 +190,39 @@ class AuditLog:
             },
             by=by,
         )
+
+    def search(
+        self,
+        request_id: str,
+        *,
+        by: Principal,
+        collection: str,
+        query_hmac: str,
+        documents: Sequence[tuple[str, str]],
+        chunks: int,
+    ) -> DurableWrite:
+        """Record a search of documents before the client gets its chunks.
+
+        Args:
+            collection: name; empty if the path has an invalid name.
+            query_hmac: keyed digest of the query.
+            documents: id and version of each document with a chunk.
+
+        Raises:
+            Refused: the record is not durable.
+        """
+        fields: dict[str, Any] = {
+            "site": self.site,
+            "client": by.client,
+            "method": str(by.method),
+            "key_id": by.key_id,
+            "tenant": by.tenant,
+            "collection": collection,
+            "query_hmac": query_hmac,
+            "documents": [list(each) for each in documents],
+            "chunks": chunks,
+        }
+        return self._append("gateway.search", request_id, fields, by=by)
 
     def stale_read(self, *, upstream: str, server: int, kind: str, count: int) -> DurableWrite:
         """Record that a counter of late reads of a prefilling server rose; `kind` is a key of `stale_reads.KINDS`.

@@ -62,6 +62,7 @@ class Code(StrEnum):
     HANDOFF_NOT_FOUND = "handoff_not_found"
     HANDOFF_QUEUE_FULL = "handoff_queue_full"
     HANDOFF_UNAVAILABLE = "handoff_unavailable"
+    RETRIEVAL_UNAVAILABLE = "retrieval_unavailable"
     AUDIT_UNAVAILABLE = "audit_unavailable"
     VAULT_UNAVAILABLE = "vault_unavailable"
     LIMITS_UNAVAILABLE = "limits_unavailable"
@@ -202,6 +203,9 @@ _ANSWERS: dict[Code, _Answer] = {
     ),
     Code.HANDOFF_UNAVAILABLE: _Answer(
         503, _SERVER, "this answer requires human review, and the review queue is unavailable; try again later"
+    ),
+    Code.RETRIEVAL_UNAVAILABLE: _Answer(
+        503, _SERVER, "the retrieval service is unavailable, so nothing was searched; try again later"
     ),
     Code.AUDIT_UNAVAILABLE: _Answer(
         503, _SERVER, "the audit record could not be written, so the answer was withheld; try again later"

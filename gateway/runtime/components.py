@@ -28,6 +28,7 @@ from sovctl.support.errors import InputError, SovctlError
 
 from ..access.assertion import PrincipalSigner
 from ..api.app import AppContext
+from ..api.vector_stores import VectorStores
 from ..audit.audit_log import AuditLog, AuditSink
 from ..audit.records import timestamp
 from ..audit.subjects import Subjects
@@ -53,6 +54,7 @@ from ..telemetry.tracing import Tracing
 from ..tokens.keys import load_token_keys
 from ..upstream import Upstream
 from ..upstream.drained_servers import DrainedServers
+from ..upstream.retrieval_service import RetrievalClient
 from ..upstream.stale_reads import StaleReads
 from ..vault import Vault, load_keks, open_vault
 from .background import (
@@ -207,6 +209,7 @@ class Components:
             readiness.wrong,
             self._counting(stack),
             handoffs,
+            await self._open_vector_stores(stack, audit),
         )
         readiness.others.append(lambda: context.authenticator.wrong())
         readiness.others.append(lambda: context.service.failing)
@@ -245,6 +248,14 @@ class Components:
             max_depth=settings.limits.max_depth,
             wake=watch.wake,
         )
+
+    async def _open_vector_stores(self, stack: AsyncExitStack, audit: AuditLog) -> VectorStores | None:
+        retrieval = self.settings.retrieval
+        if retrieval is None:
+            return None
+        assert self._signer is not None  # settings.references requires its key
+        client = await stack.enter_async_context(RetrievalClient(retrieval))
+        return VectorStores(client, self._signer, audit)
 
     async def _open_admin(
         self, stack: AsyncExitStack, listen: AdminListen, opened: _Opened, context: AppContext

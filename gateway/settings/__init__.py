@@ -22,6 +22,7 @@ from .ledger import LedgerSettings
 from .listen import Listen
 from .load import check_settings, load_settings
 from .policy import Action, ObstacleAction, PolicyRule, PolicySettings, RouteSettings
+from .retrieval import RetrievalServiceSettings
 from .tokens import TokenSettings
 from .tracing import TracingSettings
 from .traffic.limits import Limits
@@ -62,6 +63,7 @@ __all__ = [
     "QuotaSettings",
     "RequestFieldsRow",
     "RestoreSettings",
+    "RetrievalServiceSettings",
     "RouteSettings",
     "RoutingSettings",
     "SettingsModel",

@@ -19,6 +19,7 @@ from .detection.detect import DetectSettings
 from .ledger import LedgerSettings
 from .listen import Listen
 from .policy import PolicySettings, RouteSettings
+from .retrieval import RetrievalServiceSettings
 from .tokens import TokenSettings
 from .tracing import TracingSettings
 from .traffic.limits import Limits
@@ -81,6 +82,8 @@ class GatewaySettings(SettingsModel):
     handoff: HandoffSettings | None = None
     """Queue of answers for human review. Default: none, and answers cannot be handed off."""
     routing: RoutingSettings = Field(default_factory=RoutingSettings)
+    retrieval: RetrievalServiceSettings | None = None
+    """Retrieval service, for `/v1/vector_stores/COLLECTION/search`. Default: none, and the path is unknown."""
     tracing: TracingSettings | None = None
     """Destination of traces. Default: no traces."""
     limits: Limits = Field(default_factory=Limits)

@@ -46,6 +46,9 @@ def problems(settings: GatewaySettings) -> list[Problem]:
 def _principals(settings: GatewaySettings) -> Iterator[Problem]:
     if settings.access.principal_key_files:
         return
+    if settings.retrieval is not None:
+        message = "expected access.principal_key_files because the retrieval service receives the principal, got none"
+        yield Problem(message, where="retrieval")
     for index, upstream in enumerate(settings.upstreams):
         if upstream.send_principal:
             message = "expected access.principal_key_files because this upstream receives the principal, got none"

@@ -53,6 +53,17 @@ def proxy_of(settings: UpstreamSettings) -> Proxy | None:
     return Proxy(parts.hostname, proxy.url.port, tls, authorization)
 
 
+def service_context(
+    ca_file: Path | None, certificate_file: Path | None, key_file: Path | None, *, where: str
+) -> ssl.SSLContext:
+    """Return the TLS context for another service of the site.
+
+    Raises:
+        InputError: a certificate or key is unusable.
+    """
+    return _context(ca_file, certificate_file, key_file, where=where, hint="ca_file, certificate_file, key_file")
+
+
 def _context(
     ca_file: Path | None, certificate_file: Path | None, key_file: Path | None, *, where: str, hint: str
 ) -> ssl.SSLContext:

@@ -31,7 +31,7 @@ OUTSIDE = "10.88.0.2"
 REQUESTS = "sudo journalctl -t sovctl_mirror -o cat --no-pager"
 ON_ALL = {"clock", "package", "perimeter", "repository", "sshd", "tuning"}
 PLANNED = {
-    "n1": ON_ALL | {"credential", "environment", "gpu_modes", "model", "pool", "service"},
+    "n1": ON_ALL | {"credential", "environment", "gpu_modes", "model", "pool", "service", "service_account"},
     "n2": ON_ALL | {"gpu_modes", "service"},
     MIRROR: ON_ALL | {"credential", "mirror_snapshot", "site_mirror"},
 }

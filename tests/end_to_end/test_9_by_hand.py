@@ -17,7 +17,10 @@ from sovctl.engine.apply import ansible
 pytestmark = pytest.mark.lab
 
 NAME = "sovbyhand"
-ROLES = ("repository", "package", "service", "tuning", "clock", "hosts_file", "sshd", "perimeter", "credential")
+ROLES = (
+    *("repository", "package", "service", "tuning", "clock", "hosts_file", "sshd", "perimeter"),
+    *("service_account", "credential"),
+)
 """Roles that take seconds. Environments and pools take minutes."""
 
 

@@ -36,6 +36,7 @@ def settings(retrieval: Retrieval) -> dict[str, str]:
         # Statements and their parameters contain texts of documents and questions, which no log may contain.
         "log_statement": "none",
         "log_min_error_statement": "panic",
+        "log_parameter_max_length": "0",
         "log_parameter_max_length_on_error": "0",
         "log_error_verbosity": "terse",
         "logging_collector": "off",
