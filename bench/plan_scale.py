@@ -79,6 +79,7 @@ STDOUT = {
     "environment-trees": "{}\n",
     "model-trees": "{}\n",
     "unmanaged": "[]\n",
+    "service_accounts": "",
     "unmanaged-accounts": "[]\n",
     "unmanaged-programs": "[]\n",
     "unmanaged-running": "[]\n",

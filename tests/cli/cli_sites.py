@@ -69,6 +69,7 @@ def bare_capture(node: str) -> dict[str, object]:
         "pool_processes": "",
         "gpu_modes": "",
         "hardware": '{"governors": [], "gpus": 8, "acs": [], "relaxed_ordering": [], "bridge_power": []}',
+        "service_accounts": "",
         "sshd": "## root 127.0.0.1\npubkeyauthentication yes\n",
         "sshd_unit": "Id=ssh.service\nLoadState=loaded\nActiveState=active\nStateChangeTimestamp=@1763700000\n",
         "system": "running\n",
