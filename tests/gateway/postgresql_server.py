@@ -120,9 +120,9 @@ class PostgresqlServer:
             self._process.wait(30)
         shutil.rmtree(self.folder)
 
-    def psql(self, statement: str) -> str:
+    def psql(self, statement: str, *, database: str = DATABASE) -> str:
         """What psql prints for a statement."""
-        return self._run("psql", *self._place, "-d", DATABASE, "-At", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement)
+        return self._run("psql", *self._place, "-d", database, "-At", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement)
 
     def dump(self) -> bytes:
         """What `pg_dump` writes, and the server's files: tables and write-ahead log."""

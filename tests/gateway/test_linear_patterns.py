@@ -38,6 +38,7 @@ BOUNDED = {
     "sovctl.gateway.release.sentences._BEGUN_FENCE": "matched once at the beginning of a sentence",
     "sovctl.gateway.release.sentences._LAST_WORD": "reads the few characters before a full stop",
     "sovctl.gateway.surfaces.answers.captions._TIMES": "matched once at the beginning of a line",
+    "sovctl.gateway.retrieval.ingest.ldif._LINE": "matched once for each line",
     "sovctl.gateway.settings.answers.tool_arguments._WORD": "matches the words of one name, one after the other",
     "sovctl.gateway.tokens.json_path._STRING_END": "matched once at the beginning of a string, and gives nothing back",
     "sovctl.gateway.tokens.links.glued_hosts.FOLLOWING": "reads the 256 characters after a value",

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _LINE = re.compile(r"([A-Za-z0-9][A-Za-z0-9.-]*)((?:;[A-Za-z0-9=-]+)*)(::|:<|:)[ ]*(.*)")
-_COMMA = re.compile(r"\s*(?<!\\)([,+=])\s*")
+_COMMA = re.compile(r" ?(?<!\\)([,+=]) ?")
 
 
 class LdifError(ValueError):
@@ -43,7 +43,7 @@ class Entry:
 
 def normalized_dn(dn: str) -> str:
     """Return a DN for comparison: lower case, without spaces around separators (RFC 4518, simplified)."""
-    return _COMMA.sub(r"\1", dn.strip()).lower()
+    return _COMMA.sub(r"\1", " ".join(dn.split())).lower()
 
 
 def entries(text: str) -> Iterator[Entry]:

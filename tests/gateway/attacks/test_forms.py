@@ -25,6 +25,8 @@ from examples import examples
 from sovctl.gateway.domain.errors import Refused
 from sovctl.gateway.surfaces import SURFACES
 
+LIMIT = ("max_completion_tokens", "4480")
+"""Field that the gateway adds to a form without it."""
 AUDIO = b"RIFF\x00\xff\r\n--not a boundary\r\n" * 4
 SURFACE = SURFACES["/v1/audio/transcriptions"]
 TYPE = "multipart/form-data; boundary=x"
@@ -170,15 +172,15 @@ ACCEPTED = {
 def test_a_pool_reads_what_was_inspected(gateway: Any, pool: FormUpstream, name: str) -> None:
     assert upload(gateway, ACCEPTED[name])[0] == 200
     (got,) = pool.requests
-    assert dict(got["fields"]) == {"model": "echo", "prompt": "hello", "file": ("call.wav", AUDIO)}
-    assert len(got["fields"]) == 3
+    assert dict(got["fields"]) == dict([("model", "echo"), LIMIT, ("prompt", "hello"), ("file", ("call.wav", AUDIO))])
+    assert len(got["fields"]) == 4
     assert "boundary=x" not in got["content-type"]
 
 
 def test_fields_outside_the_table_are_removed_and_dangerous_ones_refused(gateway: Any, pool: FormUpstream) -> None:
     body = form(MODEL, FILE, field(b'name="made_up"', b"1"), field(b'name="a\\"; filename=\\"b"', b"2"))
     assert upload(gateway, body)[0] == 200
-    assert [name for name, _ in pool.requests[0]["fields"]] == ["model", "file"]
+    assert [name for name, _ in pool.requests[0]["fields"]] == ["model", LIMIT[0], "file"]
     pool.forget()
     status, answer = upload(gateway, form(MODEL, FILE, field(b'name="vllm_xargs"', b"{}")))
     assert (status, answer["error"]["code"]) == (400, "field_not_allowed")
@@ -196,7 +198,7 @@ def test_file_names_cannot_add_fields(gateway: Any, pool: FormUpstream) -> None:
     name = rb"a\"; name=\"model\\"
     assert upload(gateway, form(MODEL, field(b'name="file"; filename="' + name + b'"', AUDIO)))[0] == 200
     fields = dict(pool.requests[0]["fields"])
-    assert fields.keys() == {"model", "file"}
+    assert fields.keys() == {"model", LIMIT[0], "file"}
     assert fields["file"] == ("a_; name=_model_", AUDIO)
 
 
@@ -280,7 +282,7 @@ def test_odd_forms_are_read_alike_or_refused(content_type: str, body: bytes) -> 
         files = [value for _, value in read if isinstance(value, tuple)]
         texts = [(name, value) for name, value in read if not isinstance(value, tuple)]
         assert [name for name, _ in files] == inspected["file"]
-        expected: list[tuple[str, Any]] = [("model", "echo")]
+        expected: list[tuple[str, Any]] = [("model", "echo"), LIMIT]
         for name, value in inspected.items():
             if name not in ("model", "file"):
                 expected += [(name, _written(each)) for each in (value if isinstance(value, list) else [value])]

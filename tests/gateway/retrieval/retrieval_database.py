@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 import numpy as np
-from postgresql_server import DATABASE, PostgresqlServer, binaries
+from postgresql_server import PostgresqlServer, binaries
 
 from sovctl.gateway.retrieval.database.migration import migrate
 from sovctl.gateway.retrieval.database.store import Store
@@ -41,9 +41,11 @@ class RetrievalDatabase:
     """
 
     def __init__(self, server: PostgresqlServer, folder: Path, **changes: object) -> None:
-        self.name = DATABASE
+        self.name = "retrieval"  # not that of the vault's tests, whose tables have no row-level security
         self.server = server
-        server.psql("DROP SCHEMA IF EXISTS retrieval CASCADE")
+        if not server.psql(f"SELECT 1 FROM pg_database WHERE datname = '{self.name}'"):
+            server.psql(f"CREATE DATABASE {self.name}")
+        self.psql("DROP SCHEMA IF EXISTS retrieval CASCADE")
         self.superuser_dsn = self.dsn("sovctl")
         key = folder / "claim.key"
         key.write_text(uuid.uuid4().hex * 2)
@@ -61,6 +63,10 @@ class RetrievalDatabase:
             "collections": [{"name": "handbook"}, {"name": "credit", "tenants": ["bank"]}],
             **changes,
         }
+
+    def psql(self, statement: str) -> str:
+        """Return what psql prints for a statement of the superuser."""
+        return self.server.psql(statement, database=self.name)
 
     @property
     def settings(self) -> RetrievalSettings:

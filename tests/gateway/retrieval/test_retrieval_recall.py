@@ -39,7 +39,7 @@ def loaded(
 
     asyncio.run(fill())
     yield made, content
-    vector_server.psql("DROP SCHEMA retrieval CASCADE")
+    made.psql("DROP SCHEMA retrieval CASCADE")
 
 
 def test_recall_is_complete_at_every_visibility(loaded: tuple[RetrievalDatabase, Corpus]) -> None:

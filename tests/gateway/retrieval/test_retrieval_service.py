@@ -181,7 +181,7 @@ def test_check_passes_and_finds_a_weakened_database(service: RetrievalService) -
     done = service.command("check")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("passed") == 8
-    server = service.database.server
+    database = service.database
     for weaken, repair in (
         (
             "ALTER TABLE retrieval.chunk NO FORCE ROW LEVEL SECURITY",
@@ -196,9 +196,9 @@ def test_check_passes_and_finds_a_weakened_database(service: RetrievalService) -
             "REVOKE sovctl_retrieval_reader FROM sovctl_retrieval",
         ),
     ):
-        server.psql(weaken)
+        database.psql(weaken)
         done = service.command("check")
-        server.psql(repair)
+        database.psql(repair)
         assert done.returncode == 1, weaken
         assert "failed" in done.stdout
 

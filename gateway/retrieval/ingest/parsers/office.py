@@ -19,7 +19,7 @@ from .xml_events import End, Start, events
 
 EXTRACTOR = f"sovctl-office 1, expat {platform.python_version()}"
 
-_DIGITS = re.compile(r"\d+(?=\.xml$)")
+_DIGITS = re.compile(r"\d{1,9}(?=\.xml$)")
 _TABLE = frozenset({"tab", "ptab"})
 _IN_ROWS = {"p": " ", "tc": "\t"}  # separators of paragraphs and cells in a row of a table
 _NOT_SHOWN = frozenset({"del", "moveFrom", "Fallback"})  # Fallback repeats the text of Choice (ECMA-376-3, 9.3)

@@ -15,7 +15,7 @@ from .extracted import Limits
 from .xml_events import End, Start, events
 
 _DATE_FORMATS = frozenset({*range(14, 18), 22, *range(27, 37), *range(50, 59)})  # ECMA-376-1, 18.8.30
-_QUOTED = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
+_QUOTED = re.compile(r'"[^"]{0,255}"|\[[^\]]{0,255}\]|\\.')  # a number format has at most 255 characters
 _DATE = re.compile(r"[dy]", re.IGNORECASE)
 _EPOCH = datetime(1899, 12, 30, tzinfo=UTC)  # ECMA-376-1, 18.17.4.1: the 1900 date system
 _EPOCH_1904 = datetime(1904, 1, 1, tzinfo=UTC)
