@@ -21,7 +21,7 @@ from .figure import CatalogModel, read_catalog
 
 Version = Annotated[str, StringConstraints(pattern=r"^[0-9]+(\.[0-9]+){1,3}$")]
 SettingName = Annotated[str, StringConstraints(pattern=r"^(front|(no )?(flag [a-z0-9-]+|variable [A-Z0-9_]+))$")]
-_RELEASE = re.compile(r"[0-9]+(?:\.[0-9]+)+")
+_RELEASE = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})+(?!\.?[0-9])")
 
 
 class Status(StrEnum):
