@@ -48,6 +48,7 @@ TOPICS = (
     "pool",
     "gateway",
     "monitoring",
+    "retrieval",
     "plan",
     "site",
 )

@@ -180,6 +180,7 @@ def _role(context: Context, node: Node) -> str:
     words = [context.group(node).name]
     words += ["pools"] if context.replicas_on(node) else []
     words += ["gateway"] if context.is_gateway(node) else []
+    words += ["retrieval"] if context.is_retrieval(node) else []
     return "+".join(words)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 POOLS, GATEWAYS, NODES, GPUS = "sovctl-pools", "sovctl-gateways", "sovctl-nodes", "sovctl-gpus"
-"""Values of the label `job`: replicas of pools, gateways, node exporters, DCGM exporters."""
+RETRIEVAL = "sovctl-retrieval"
+"""Values of the label `job`: replicas of pools, gateways, node exporters, DCGM exporters, the retrieval service."""
 
 ON_NODE = "{{ $labels.node }}"
 ON_GPU = "GPU {{ $labels.gpu }} of {{ $labels.node }}"

@@ -21,6 +21,7 @@ from ..placement import Replica
 from ..spec import Model, Node, NodeGroup, Pool, SiteSpec
 from ..spec.gateway.section import Gateway
 from ..spec.monitoring import MonitoringServer
+from ..spec.retrieval import Retrieval
 from .resource import CREATED_BY_APPLY
 from .software.tree import UNRECORDED, TreeRecord
 
@@ -187,6 +188,12 @@ class Context:
     def is_monitoring_server(self, node: Node) -> bool:
         """Return whether Prometheus and Alertmanager are on the node."""
         return self.monitoring_server is not None and self.monitoring_server.node == node.name
+
+    @property
+    def retrieval(self) -> Retrieval:
+        """The retrieval service. The site must have one."""
+        assert self.spec.retrieval is not None
+        return self.spec.retrieval
 
     def is_retrieval(self, node: Node) -> bool:
         """Return whether the retrieval service and its database are on the node."""

@@ -15,6 +15,8 @@ from ..spec.service_accounts import (
     GATEWAY_USER,
     MONITORING_UID,
     MONITORING_USER,
+    RETRIEVAL_UID,
+    RETRIEVAL_USER,
     SECRETS_GID,
 )
 from .context import Context
@@ -27,7 +29,7 @@ SECRETS = "/etc/sovctl/secrets"
 SIEM_CA = "/etc/ssl/sovctl-siem-ca.pem"
 """Certificate authority of the SIEM. rsyslog of Ubuntu runs as a user that cannot read the folder `TLS`."""
 ROOT = "root"
-_UIDS = {ROOT: 0, GATEWAY_USER: GATEWAY_UID, MONITORING_USER: MONITORING_UID}
+_UIDS = {ROOT: 0, GATEWAY_USER: GATEWAY_UID, MONITORING_USER: MONITORING_UID, RETRIEVAL_USER: RETRIEVAL_UID}
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ CERTIFICATES = (
     Credential("node.pem", f"{TLS}/node.pem", "certificate of this node"),
     Credential("node.key", f"{TLS}/node.key", "private key of node.pem"),
 )
+CLAIM_KEY, JWKS = "retrieval-claim.key", "principal.jwks.json"
 MONITORING_KEY = "monitoring-gateway.key"
 GATEWAY_SECRETS = (
     Credential(
@@ -192,10 +195,13 @@ def access_files(context: Context) -> list[Credential]:
         found.append(
             Credential("tracing-ca.pem", f"{TLS}/tracing-ca.pem", "certificate authority of the trace collector")
         )
-    if gateway.send_principal:
+    if gateway.send_principal or context.spec.retrieval is not None:
         found.append(
             Credential(
-                "principal.key", f"{SECRETS}/principal.key", "signs the principal of requests to pools", GATEWAY_USER
+                "principal.key",
+                f"{SECRETS}/principal.key",
+                "signs the principal of requests to pools and retrieval",
+                GATEWAY_USER,
             )
         )
     return found
@@ -224,7 +230,12 @@ def recognizer_files(context: Context) -> list[Credential]:
 
 def credentials_on(context: Context, node: Node) -> list[Credential]:
     """Return all credentials of a node."""
-    return [*_of_services(context, node), *_of_monitoring(context, node), *_of_host(context)]
+    return [
+        *_of_services(context, node),
+        *_of_monitoring(context, node),
+        *_of_retrieval(context, node),
+        *_of_host(context),
+    ]
 
 
 def _of_host(context: Context) -> list[Credential]:
@@ -241,8 +252,17 @@ def _of_services(context: Context, node: Node) -> list[Credential]:
     # With monitoring, every node has an exporter. With client certificates, every node sends its log.
     logs = context.spec.host.logs
     is_served = context.replicas_on(node) or context.is_mirror(node) or context.monitoring_server is not None
-    is_served = is_served or (logs is not None and logs.client_certificate)
+    is_served = is_served or context.is_retrieval(node) or (logs is not None and logs.client_certificate)
     return list(CERTIFICATES) if is_served else []
+
+
+def _of_retrieval(context: Context, node: Node) -> list[Credential]:
+    if not context.is_retrieval(node):
+        return []
+    return [
+        Credential(CLAIM_KEY, f"{SECRETS}/{CLAIM_KEY}", "signs the groups of callers for the database", RETRIEVAL_USER),
+        Credential(JWKS, f"{TLS}/{JWKS}", "public keys of the gateway, for the principals of its requests"),
+    ]
 
 
 def _of_monitoring(context: Context, node: Node) -> list[Credential]:

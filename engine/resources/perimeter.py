@@ -16,7 +16,7 @@ from ..facts.node import NodeFacts
 from ..placement import Replica
 from ..spec import Node
 from ..spec.perimeter import Flow
-from ..spec.service_accounts import ENGINE_UID, GATEWAY_UID, MONITORING_UID
+from ..spec.service_accounts import ENGINE_UID, GATEWAY_UID, MONITORING_UID, RETRIEVAL_UID
 from .context import Context, render
 from .host import imex
 from .monitoring.places import NODE_EXPORTER_PORT
@@ -66,6 +66,8 @@ def rules_for(context: Context, node: Node) -> Rules:
         outbound.append(NEIGHBOURS)
     for flow in flows:
         (inbound if flow.is_inbound else outbound).extend(_flow_rules(flow))
+    inbound += _retrieval_inbound(context, node)
+    outbound += _retrieval_outbound(context, node)
     if context.is_gateway(node):
         inbound += _gateway_inbound(context)
         outbound += _gateway_outbound(context)
@@ -205,7 +207,43 @@ def _scraped_ports(context: Context, node: Node) -> list[int]:
     """Return the TCP ports of a node from which Prometheus reads metrics."""
     ports = [NODE_EXPORTER_PORT]
     ports += [each.port for each in context.replicas_on(node) if each.head == node.name]
+    ports += [context.retrieval.port] if context.is_retrieval(node) else []
     return [*ports, scrape_port(context.spec)] if context.is_gateway(node) else ports
+
+
+def _retrieval_inbound(context: Context, node: Node) -> Iterator[str]:
+    retrieval = context.spec.retrieval
+    if retrieval is None:
+        return
+    if context.is_retrieval(node):
+        callers = [str(each.address) for each in context.gateway_nodes if each != node]
+        callers += [_network(each) for each in retrieval.administrators or context.spec.perimeter.management]
+        for address in callers:
+            yield f"ip saddr {address} tcp dport {retrieval.port} accept"
+        return
+    for replica in _searched_replicas(context):
+        if node.name in replica.endpoints:
+            yield f"ip saddr {context.spec.node(retrieval.node).address} tcp dport {replica.port} accept"
+
+
+def _retrieval_outbound(context: Context, node: Node) -> Iterator[str]:
+    retrieval = context.spec.retrieval
+    if retrieval is None:
+        return
+    if context.is_gateway(node) and not context.is_retrieval(node):
+        address = context.spec.node(retrieval.node).address
+        yield f"ip daddr {address} tcp dport {retrieval.port} meta skuid {GATEWAY_UID} accept"
+    if context.is_retrieval(node):
+        for replica in _searched_replicas(context):
+            for name in replica.endpoints:
+                address = context.spec.node(name).address
+                yield f"ip daddr {address} tcp dport {replica.port} meta skuid {RETRIEVAL_UID} accept"
+
+
+def _searched_replicas(context: Context) -> list[Replica]:
+    """Return the replicas of the embedding and the rerank pool."""
+    pools = (context.retrieval.embedding_pool, context.retrieval.rerank_pool)
+    return [each for each in context.replicas if each.pool in pools]
 
 
 def _artifact_hosts(context: Context, node: Node) -> set[tuple[str, int]]:

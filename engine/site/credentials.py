@@ -10,6 +10,7 @@ import json
 import os
 import secrets
 from datetime import UTC, datetime
+from ipaddress import IPv4Address
 from pathlib import Path
 
 from sovctl.compliance.signing import load_or_create
@@ -20,6 +21,8 @@ from sovctl.support.errors import InputError
 from ..certificate_authority import Authority
 from ..resources.context import Context
 from ..resources.credential import (
+    CLAIM_KEY,
+    JWKS,
     MONITORING_KEY,
     cloud_credentials_file,
     credentials_on,
@@ -39,7 +42,9 @@ from ..resources.resource import CREATED_BY_APPLY
 from ..spec import Node, SiteSpec
 from ..spec.gateway.section import Gateway
 from ..spec.monitoring import AlertReceiver
+from ..spec.retrieval import ADMINISTRATOR
 from ..spec.types import Secret
+from .principal_keys import jwks_text
 from .state_folder import SiteState
 
 MIN_API_KEY_LENGTH = 24
@@ -198,6 +203,9 @@ class Credentials:
         for _, node in self.spec.nodes():
             if credentials_on(context, node):
                 self.authority.issue(node.name, node.address, now=now)
+        if self.spec.retrieval is not None:
+            # The name of its key is the only one that counts; clients have no address.
+            self.authority.issue(ADMINISTRATOR, IPv4Address("127.0.0.1"), now=now)
         if self.spec.gateway is not None:
             self._make_keys(self.spec.gateway)
         for name, content in self._derived(may_be_absent=False).items():
@@ -210,12 +218,14 @@ class Credentials:
             made.append(_PIN_SALT)
         if gateway.handoff is not None and gateway.handoff.webhook is not None:
             made.append("handoff-webhook.key")
+        if self.spec.retrieval is not None:
+            made.append(CLAIM_KEY)
         for name in made:
             path = self.state.keys / name
             if not path.exists():
                 write_atomic(path, secrets.token_hex(32) + "\n", mode=0o600)
         load_or_create(self.state.keys / "gateway-ledger.key")
-        if gateway.send_principal:
+        if gateway.send_principal or self.spec.retrieval is not None:
             load_or_create(self.state.keys / "principal.key")
 
     @property
@@ -251,6 +261,8 @@ class Credentials:
         derived = self._of_monitoring(may_be_absent=may_be_absent)
         if self.spec.gateway is None:
             return derived
+        if self.spec.retrieval is not None and (principal_key := self.state.keys / "principal.key").exists():
+            derived[JWKS] = jwks_text(load_or_create(principal_key).public)
         keys = [client.api_key for client in self.spec.gateway.clients]
         if not may_be_absent or all(_is_there(key, self.site_folder) for key in keys):
             derived["gateway-clients.json"] = self._clients()

@@ -10,6 +10,8 @@ from pydantic import Field
 from .host import NodePath
 from .types import Name, Port, SpecModel
 
+ADMINISTRATOR = "retrieval-admin"
+"""Common name of the certificate that may write documents. It is on the controller, and no node may have its name."""
 DATA = "/var/lib/sovctl/retrieval"
 
 

@@ -1,4 +1,4 @@
-"""The other end of `engine/resources/retrieval`: the database as planned, and changes by hand."""
+"""The other end of `engine/resources/retrieval`: as planned, and changes by hand."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from node_edits import STARTED_S, Handle, with_answer, with_file, with_text, wit
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.resources.context import render
 from sovctl.engine.resources.resource import Desired
-from sovctl.engine.resources.retrieval import postgresql
+from sovctl.engine.resources.retrieval import postgresql, service
 from sovctl.engine.resources.retrieval.database import PROBE, UNIT_FILE
 from sovctl.engine.spec import Node
+from sovctl.support.canonical_json import sha256_hex
 
 
 def answer(desired: Desired) -> dict[str, Any]:
@@ -34,11 +35,17 @@ def answer(desired: Desired) -> dict[str, Any]:
 
 
 def put(facts: NodeFacts, desired: Desired, _node: Node) -> NodeFacts:
-    """The node with the database as planned."""
+    """The node with the database, or the service, as planned."""
     for file in desired.variables["files"]:
         facts = with_text(facts, file["path"], file["text"])
-    facts = with_text(facts, UNIT_FILE, render("retrieval", "database.service.j2", item=desired.variables))
-    return with_answer(with_unit(facts, desired.variables["unit"]), PROBE, json.dumps(answer(desired)))
+    text = render("retrieval", f"{desired.name}.service.j2", item=desired.variables)
+    facts = with_text(facts, _unit_file(desired), text)
+    facts = with_unit(facts, desired.variables["unit"])
+    return facts if desired.name == service.NAME else with_answer(facts, PROBE, json.dumps(answer(desired)))
+
+
+def _unit_file(desired: Desired) -> str:
+    return service.UNIT_FILE if desired.name == service.NAME else UNIT_FILE
 
 
 def handles(desired: Desired) -> Iterator[Handle]:
@@ -51,23 +58,22 @@ def handles(desired: Desired) -> Iterator[Handle]:
         text = json.dumps(answer(desired) | changes)
         return handle(key, lambda facts: with_answer(facts, PROBE, text))
 
-    unit, planned = desired.variables["unit"], answer(desired)
-    keys = {
-        "config_sha256": postgresql.CONFIG,
-        "hba_sha256": postgresql.HBA,
-        "ident_sha256": postgresql.IDENT,
-        "unit_sha256": UNIT_FILE,
-    }
-    for key, path in keys.items():
-        yield handle(key, partial(with_file, path=path))
+    unit, state = desired.variables["unit"], desired.state or {}
+    for file in desired.variables["files"]:
+        [key] = [key for key, value in state.items() if value == sha256_hex(file["text"])]
+        yield handle(key, partial(with_file, path=file["path"]))
+    yield handle("unit_sha256", partial(with_file, path=_unit_file(desired)))
     yield handle("active", lambda facts: with_unit(facts, unit, active="failed"))
     yield handle("enabled", lambda facts: with_unit(facts, unit, enabled="disabled"))
     later = {"mtime_ns": (STARTED_S + 5) * 10**9}
-    changed = postgresql.HBA
+    changed = desired.variables["files"][0]["path"]
     yield handle(
         "runs_what_is_written",
         lambda facts: replace(facts, files={**facts.files, changed: {**facts.files[changed], **later}}),
     )
+    if desired.name == service.NAME:
+        return
+    planned = answer(desired)
     yield answered("settings", settings={**planned["settings"], "listen_addresses": "*"})
     yield answered("pgvector", extensions={"pgcrypto": "1.3", "vector": "0.5.1"})
     bypass = {**planned["roles"]["sovctl_retrieval"], "rolbypassrls": True}

@@ -62,7 +62,7 @@ CHECKS_OF: Mapping[str, tuple[str, ...]] = {
     "model": _POOL,
     "pool": _POOL,
     "gateway": _GATEWAY,
-    "retrieval": (),
+    "retrieval": ("retrieval.*",),
     "monitoring": ("monitoring.rules-loaded",),
     "superseded_environment": (),
     "attributes": (),

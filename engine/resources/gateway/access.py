@@ -25,7 +25,7 @@ def access(context: Context, *, data: str) -> dict[str, Any]:
         "local_clients_sha256_file": LOCAL_CLIENTS_DIGEST,
     }
     made |= gateway.access.model_dump(mode="json", exclude_defaults=True)
-    if gateway.send_principal:
+    if gateway.send_principal or context.spec.retrieval is not None:
         made["principal_key_files"] = [f"{SECRETS}/principal.key"]
     if gateway.teams:
         made["teams"] = [team.model_dump(mode="json", exclude_defaults=True) for team in gateway.teams]

@@ -73,6 +73,7 @@ def configuration(context: Context) -> dict[str, Any]:
         **gateway_handoff.tracing(context),
         "tokens": {"format_preserving": list(gateway.tokens.format_preserving)},
         "restore": {"link_hosts": list(gateway.restore.link_hosts)},
+        **_retrieval(context),
         **_request_fields(context),
         "policy": gateway.policy.model_dump(mode="json"),
         "detect": _detect(context),
@@ -98,6 +99,14 @@ def _route(context: Context, route: Route) -> dict[str, Any]:
     if not route.fallback_routes:
         del rendered["fallback_on"]
     return rendered
+
+
+def _retrieval(context: Context) -> dict[str, Any]:
+    if (retrieval := context.spec.retrieval) is None:
+        return {}
+    url = f"https://{context.spec.node(retrieval.node).address}:{retrieval.port}"
+    identity = {"ca_file": f"{TLS}/ca.pem", "certificate_file": f"{TLS}/node.pem", "key_file": f"{TLS}/node.key"}
+    return {"retrieval": {"url": url, **identity}}
 
 
 def _request_fields(context: Context) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from ...monitoring.labels import GATEWAYS, NODES, POOLS
+from ...monitoring.labels import GATEWAYS, NODES, POOLS, RETRIEVAL
 from ...monitoring.rules import HEAD
 from ...placement import Replica
 from ...spec import SiteSpec
@@ -68,6 +68,7 @@ def _jobs(
         _job(NODES, _nodes(spec)),
         _job(POOLS, _pools(spec, replicas)),
         _job(GATEWAYS, _gateways(spec), key=gateway_key),
+        _job(RETRIEVAL, _retrieval(spec)),
         *(
             {"job_name": name, "static_configs": [_target("127.0.0.1", port, node=server.node)]}
             for name, port in (("prometheus", PROMETHEUS_PORT), ("alertmanager", ALERTMANAGER_PORT))
@@ -100,6 +101,11 @@ def _pools(spec: SiteSpec, replicas: Iterable[Replica]) -> Iterator[dict[str, An
     for each in replicas:
         labels = {"node": each.head, "pool": each.pool, "replica": str(each.index)}
         yield _target(spec.node(each.head).address, each.port, **labels)
+
+
+def _retrieval(spec: SiteSpec) -> Iterator[dict[str, Any]]:
+    if (retrieval := spec.retrieval) is not None:
+        yield _target(spec.node(retrieval.node).address, retrieval.port, node=retrieval.node)
 
 
 def _gateways(spec: SiteSpec) -> Iterator[dict[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 from ...facts.unreadable import MALFORMED
 from ...spec.retrieval import Retrieval
 from ...spec.service_accounts import RETRIEVAL_USER
-from .places import DATABASE, FOLDER, OWNER, ROLE, SOCKETS, SUPERUSER
+from .places import DATABASE, FOLDER, OWNER, READER, ROLE, SOCKETS, SUPERUSER
 
 HEAD = "# Written by sovctl from site.yaml (retrieval). Do not edit: the next apply overwrites it.\n"
 CONFIG, HBA, IDENT = f"{FOLDER}/postgresql.conf", f"{FOLDER}/pg_hba.conf", f"{FOLDER}/pg_ident.conf"
@@ -59,8 +59,9 @@ def files(retrieval: Retrieval, data: str) -> dict[str, str]:
     return {path: HEAD + "\n".join(rows) + "\n" for path, rows in texts.items()}
 
 
-EXPECTED_ROLES: dict[str, list[str]] = {ROLE: ["rolcanlogin"], OWNER: []}
-"""Attributes of the roles: neither bypasses row level security, and only that of the service can log in."""
+EXPECTED_ROLES: dict[str, list[str]] = {ROLE: ["rolcanlogin"], OWNER: [], READER: []}
+"""Attributes of the roles: none bypasses row level security, and only that of the service can log in. `migrate` of the
+service creates them too."""
 QUERY = """\
 SELECT json_build_object(
   'settings', (SELECT json_object_agg(name, setting) FROM pg_settings

@@ -10,31 +10,35 @@ from ..context import Context
 from ..orphan import orphan
 from ..resource import Desired, Risk, State
 from ..resource_type import Query, ResourceType
-from . import database, postgresql
+from . import database, postgresql, service
 from .places import DATABASE_UNIT
 
 
 def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     retrieval = context.spec.retrieval
     if retrieval is None or not context.is_retrieval(node):
-        if facts and (files := [path for path in database.FILES if path in facts.files]):
-            why = "site.yaml has no retrieval on this node; the data of the database stay"
-            yield orphan(database.KIND, database.NAME, files, why=why, risk=Risk.SERVICE)
+        for name, paths in ((service.NAME, service.FILES), (database.NAME, database.FILES)):
+            if facts and (files := [path for path in paths if path in facts.files]):
+                why = "site.yaml has no retrieval on this node; the data of the database stay"
+                yield orphan(database.KIND, name, files, why=why, risk=Risk.SERVICE)
         return
     if (found := database.desired(retrieval, facts)) is not None:
         yield found
+        yield service.desired(context)
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    if desired.name == service.NAME:
+        return service.observe(facts, desired)
     return database.observe(facts, desired)
 
 
 def _query(context: Context, node: Node) -> Query:
     if not context.is_retrieval(node):
-        return Query(hash=database.FILES)
+        return Query(hash=(*service.FILES, *database.FILES))
     return Query(
-        hash=(*database.FILES, database.ROLES_FILE, database.PACKAGE_LISTS),
-        units=(DATABASE_UNIT,),
+        hash=(*service.INPUTS, *database.FILES, database.ROLES_FILE, database.PACKAGE_LISTS),
+        units=(service.UNIT, DATABASE_UNIT),
         commands={database.PROBE: postgresql.COMMAND},
     )
 

@@ -73,17 +73,20 @@ class Wanted:
 
 def wanted_on(context: Context, node: Node) -> list[Wanted]:
     """Return the environments that a node requires. The installer, which builds the others, is the first."""
-    return context.once(_wanted_by, bool(context.replicas_on(node)), context.is_gateway(node))
+    return context.once(
+        _wanted_by, bool(context.replicas_on(node)), context.is_gateway(node), context.is_retrieval(node)
+    )
 
 
-def _wanted_by(context: Context, has_replicas: bool, is_gateway: bool) -> list[Wanted]:
+def _wanted_by(context: Context, has_replicas: bool, is_gateway: bool, is_retrieval: bool) -> list[Wanted]:
     software, found = context.spec.software, []
     if has_replicas:
         found.append(
             _wanted(context, context.engine.environment, code=None, why=f"{software.engine} {software.engine_version}")
         )
-    if is_gateway:
-        why = "the gateway, from the sovctl of this controller"
+    if is_gateway or is_retrieval:
+        what = "the gateway" if is_gateway else "retrieval"
+        why = f"{what}, from the sovctl of this controller"
         found.append(_wanted(context, GATEWAY, code=context.code_sha256, why=why))
     installer = _wanted(context, INSTALLER, code=None, why="builds the other environments")
     return [installer, *found] if found else []

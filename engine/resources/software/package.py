@@ -50,7 +50,7 @@ def _packages(
 
 
 def _runs_python(context: Context, node: Node) -> bool:
-    return bool(context.replicas_on(node)) or context.is_gateway(node)
+    return bool(context.replicas_on(node)) or context.is_gateway(node) or context.is_retrieval(node)
 
 
 def managed(context: Context, node: Node, facts: NodeFacts) -> tuple[Package, ...]:

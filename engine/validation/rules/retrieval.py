@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from sovctl.support.errors import Problem
 
-from ...spec.retrieval import Retrieval
+from ...spec.retrieval import ADMINISTRATOR, Retrieval
 from .rule import SiteUnderValidation, duplicates, unknown_name
 
 
@@ -17,6 +17,10 @@ def check_retrieval(site: SiteUnderValidation) -> Iterator[Problem]:
         return
     nodes = [node.name for _, node in site.spec.nodes()]
     yield from unknown_name("node", retrieval.node, nodes, "retrieval.node")
+    if ADMINISTRATOR in nodes:
+        message = f"expected another name of a node than `{ADMINISTRATOR}`"
+        hint = "rename the node: a certificate with this name may write documents"
+        yield Problem(message, where="node_groups", hint=hint)
     names = ((f"retrieval.collections[{index}].name", each.name) for index, each in enumerate(retrieval.collections))
     yield from duplicates("collection", names)
     yield from _pool(site, retrieval.embedding_pool, "embedding", "retrieval.embedding_pool")

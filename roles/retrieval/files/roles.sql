@@ -1,8 +1,10 @@
 -- Written by sovctl. Roles of retrieval, its database and extensions; running it again changes nothing.
 -- Neither role bypasses row level security. The owner of the tables cannot log in, and the service owns nothing.
-SELECT format('CREATE ROLE %I', name) FROM (VALUES ('sovctl_retrieval_owner'), ('sovctl_retrieval')) AS wanted(name)
+SELECT format('CREATE ROLE %I NOINHERIT', name)
+  FROM (VALUES ('sovctl_retrieval_owner'), ('sovctl_retrieval_reader'), ('sovctl_retrieval')) AS wanted(name)
   WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) \gexec
 ALTER ROLE sovctl_retrieval_owner NOLOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION;
+ALTER ROLE sovctl_retrieval_reader NOLOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION;
 ALTER ROLE sovctl_retrieval LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE NOREPLICATION;
 SELECT format('REVOKE %I FROM sovctl_retrieval', granted.rolname) FROM pg_auth_members
   JOIN pg_roles AS granted ON granted.oid = roleid JOIN pg_roles AS member ON member.oid = pg_auth_members.member

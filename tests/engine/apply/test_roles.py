@@ -54,7 +54,7 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                 case "monitoring":
                     found.append((role, "unit.service.j2", {"item": item}))
                 case "retrieval":
-                    found.append((role, "database.service.j2", {"item": item}))
+                    found.append((role, f"{item['name']}.service.j2", {"item": item}))
                 case "tuning":
                     found.append((role, "90-sovctl.conf.j2", {"settings": item["settings"]}))
                     found.append((role, "limits.conf.j2", {"limits": item["limits"]}))

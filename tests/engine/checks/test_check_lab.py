@@ -155,6 +155,8 @@ NOT_REQUESTED = {
     "host.secure-boot",
     "monitoring.rules-loaded",  # of section `monitoring.server`
     "monitoring.targets-up",
+    "retrieval.client-certificate-required",  # of section `retrieval`: test_9_retrieval.py
+    "retrieval.database-rights",
     "network.dns-only-site-resolvers",
     "nvlink.imex-ready",  # of GB200 and GB300
     "pool.fabric-transport",  # of a pool on several nodes

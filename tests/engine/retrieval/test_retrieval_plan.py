@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,17 @@ from sovctl.engine.plan.build import changes, desired_on
 from sovctl.engine.plan.support import refusals
 from sovctl.engine.plan.unmanaged import commands
 from sovctl.engine.resources.context import Context
+from sovctl.engine.resources.credential import credentials_on
+from sovctl.engine.resources.gateway.service import configuration as gateway_configuration
+from sovctl.engine.resources.perimeter import rules_for
 from sovctl.engine.resources.resource import Desired
+from sovctl.engine.resources.retrieval import service
 from sovctl.engine.resources.retrieval.database import KIND, PROBE
 from sovctl.engine.resources.retrieval.retrieval import RESOURCE_TYPE
 from sovctl.engine.resources.software.package import needed
+from sovctl.gateway.access.assertion import PrincipalSigner
+from sovctl.gateway.retrieval.settings import RetrievalSettings
+from sovctl.gateway.settings.load import check_settings
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +55,12 @@ def changed(context: Context, facts: NodeFacts) -> dict[str, Any]:
     return {each.name: each.after for each in changes(context, {facts.node: facts}) if each.kind == KIND}
 
 
-def test_one_node_has_the_database(context: Context) -> None:
-    assert {name: list(wanted(context, name)) for name in context.nodes} == {"n1": [], "n2": [], "s1": ["database"]}
+def test_one_node_has_database_and_service(context: Context) -> None:
+    assert {name: list(wanted(context, name)) for name in context.nodes} == {
+        "n1": [],
+        "n2": [],
+        "s1": ["database", "service"],
+    }
 
 
 def test_only_its_users_on_the_node_reach_the_database(context: Context) -> None:
@@ -105,21 +117,67 @@ def test_a_database_that_does_not_answer_is_a_change(context: Context, text: str
 
 def test_units_are_removed_with_their_section_and_data_stay(context: Context) -> None:
     bare = replace(context, spec=context.spec.model_copy(update={"retrieval": None}))
-    found = wanted(bare, "s1", laid(context, "s1"))["database"]
-    assert found.state is None
-    assert found.variables["units"] == ["sovctl-retrieval-database.service"]
-    assert found.variables["files"] == [
-        "/etc/sovctl-retrieval/postgresql.conf",
-        "/etc/sovctl-retrieval/pg_hba.conf",
-        "/etc/sovctl-retrieval/pg_ident.conf",
-        "/etc/systemd/system/sovctl-retrieval-database.service",
+    found = wanted(bare, "s1", laid(context, "s1"))
+    assert list(found) == ["service", "database"], "the service stops before its database"
+    assert [each.state for each in found.values()] == [None, None]
+    units = {name: each.variables["units"] for name, each in found.items()}
+    assert units == {"service": ["sovctl-retrieval.service"], "database": ["sovctl-retrieval-database.service"]}
+    removed = [path for each in found.values() for path in each.variables["files"]]
+    assert not [path for path in removed if not path.startswith("/etc/")]
+
+
+def test_the_service_accepts_its_settings(context: Context) -> None:
+    settings = RetrievalSettings.model_validate(service.configuration(context))
+    assert (settings.embedding.dimensions, settings.gateways) == (128, ["s1"])
+    assert settings.administrators == ["retrieval-admin"]
+
+
+def test_the_gateway_accepts_its_settings_and_searches_the_service(context: Context) -> None:
+    settings = check_settings(gateway_configuration(context) | {"clients_sha256": []}, Path("gateway.yaml"))
+    assert settings.retrieval is not None
+    assert str(settings.retrieval.url) == "https://10.77.0.21:8446/"
+    assert [str(each) for each in settings.access.principal_key_files] == ["/etc/sovctl/secrets/principal.key"]
+
+
+def test_only_gateways_and_administrators_reach_the_service(context: Context) -> None:
+    def rules(context: Context) -> dict[str, list[str]]:
+        found = {name: rules_for(context, node) for name, node in context.nodes.items()}
+        return {
+            name: [rule for rule in each.inbound if "8446" in rule or "8001" in rule] for name, each in found.items()
+        }
+
+    assert rules(context) == {
+        "n1": [],
+        "n2": ["ip saddr 10.77.0.21 tcp dport 8001 accept"],
+        "s1": ["ip saddr 10.77.0.1 tcp dport 8446 accept"],
+    }
+    assert (
+        "ip daddr 10.77.0.12 tcp dport 8001 meta skuid 960 accept" in rules_for(context, context.nodes["s1"]).outbound
+    )
+    elsewhere = context.retrieval.model_copy(update={"node": "n1", "administrators": [IPv4Network("10.77.0.9/32")]})
+    moved = replace(context, spec=context.spec.model_copy(update={"retrieval": elsewhere}))
+    assert rules(moved)["n1"] == [
+        "ip saddr 10.77.0.21 tcp dport 8446 accept",
+        "ip saddr 10.77.0.9 tcp dport 8446 accept",
     ]
+    assert "ip daddr 10.77.0.11 tcp dport 8446 meta skuid 964 accept" in rules_for(moved, moved.nodes["s1"]).outbound
+
+
+def test_the_service_verifies_principals_with_the_key_of_the_gateway(context: Context, tmp_path: Path) -> None:
+    site = retrieval_site(tmp_path / "site")
+    site.credentials.ensure(site.context())
+    signer = PrincipalSigner.open([site.state.keys / "principal.key"], site="lab")
+    assert json.loads((site.state.keys / "principal.jwks.json").read_text()) == signer.jwks
+    files = {each.file: each for each in credentials_on(context, context.nodes["s1"])}
+    assert (files["retrieval-claim.key"].mode, files["retrieval-claim.key"].uid) == ("0600", 960)
+    assert not [each for each in credentials_on(context, context.nodes["n2"]) if "retrieval" in each.file]
+    assert (site.state.pki / "retrieval-admin.pem").exists(), "on the controller only"
 
 
 def test_no_file_of_retrieval_is_unmanaged(context: Context) -> None:
     node = context.nodes["s1"]
     request = json.loads(commands(context, node, [RESOURCE_TYPE.query(context, node)])["unmanaged"][-1])
-    variables = wanted(context, "s1")["database"].variables
-    assert {each["path"] for each in variables["files"]} <= set(request["known"])
+    for each in wanted(context, "s1").values():
+        assert {file["path"] for file in each.variables["files"]} <= set(request["known"])
+        assert f"{each.variables['unit']}.service" in request["units"]
     assert "/etc/sovctl-retrieval/roles.sql" in request["known"]
-    assert "sovctl-retrieval-database.service" in request["units"]

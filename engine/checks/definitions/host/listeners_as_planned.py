@@ -9,6 +9,7 @@ from ....facts.host.sockets import Listener, parse_kernel_ports, parse_listeners
 from ....resources.gateway.service import UNIT as GATEWAY_UNIT
 from ....resources.host import imex
 from ....resources.pool import instance, unit_name
+from ....resources.retrieval.service import UNIT as RETRIEVAL_UNIT
 from ....resources.serving.group import agent_unit, is_group
 from ....resources.serving.proxy import listening_unit
 from ....resources.serving.rank_ports import ports_of
@@ -61,6 +62,8 @@ class ListenersAsPlanned(Check[Expected]):
         if context.is_gateway(node):
             gateway_ports = [context.gateway.port, *([context.gateway.admin.port] if context.gateway.admin else [])]
             ports |= dict.fromkeys(gateway_ports, (f"{GATEWAY_UNIT}.service",))
+        if context.is_retrieval(node):
+            ports[context.retrieval.port] = (f"{RETRIEVAL_UNIT}.service",)
         if imex.domain_of(context, node):
             ports[imex.PORT] = ("nvidia-imex.service",)
         for flow in spec.perimeter.flows:

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from ....facts.unreadable import MALFORMED, Unreadable, excerpt
 from ....resources.credential import TLS
 from ....spec import Node
-from ...model.check import Check, Judgement, failed, passed, unknown
+from ...model.check import Check
 from ...model.check_context import CheckContext
-from ...model.probe import Probe, ProbeOutput
-from ...model.probe_sections import parse_sections
+from ...model.probe import Probe
 from ...probes.commands import python_command
+from ...probes.mutual_tls import CONTROL_PATH
 from ._replicas import Expected, heads_on
 
-CONTROL_PATH = "/health"
 UNAUTHENTICATED_PATHS = (
     *("/invocations", "/tokenize", "/metrics", "/pooling", "/classify", "/score", "/rerank", "/generative_scoring"),
     *("/pause", "/resume", "/scale_elastic_ep", "/init_weight_transfer_engine", "/update_weights", "/detokenize"),
     *("/sleep", "/wake_up", "/collective_rpc", "/server_info", "/reset_prefix_cache", "/docs"),
 )
 """Paths that the API key of vLLM does not protect. Source: vLLM 0.32.0, docs/usage/security.md."""
-_REJECTED = frozenset({"closed", "tls-alert"})
-
-Responses = Mapping[tuple[str, str], str]
-"""Response by (connection, path); the connection is `certificate`, `no-certificate` or `plain`."""
 
 
 class MutualTlsCheck(Check[Expected]):
@@ -42,46 +34,3 @@ class MutualTlsCheck(Check[Expected]):
         address, port = expected.address, str(expected.port)
         command = python_command("mutual_tls", address, port, *identity, CONTROL_PATH, *UNAUTHENTICATED_PATHS)
         return Probe({"ways": command}, timeout_s=120)
-
-
-def responses_of(output: ProbeOutput) -> Responses:
-    """Parse the lines of `probes/scripts/mutual_tls.py`, one JSON object per attempt.
-
-    Raises:
-        Unreadable: a line has another form, or an attempt occurs twice.
-    """
-    responses: dict[tuple[str, str], str] = {}
-    for line in parse_sections(output).text("ways").splitlines():
-        row = _json_object(line)
-        key = (str(row.get("door")), str(row.get("path")))
-        if key in responses or not isinstance(row.get("answer"), str):
-            raise Unreadable("each connection and path once, with an answer", line, where="mutual_tls")
-        responses[key] = row["answer"]
-    return responses
-
-
-def control_failure(responses: Responses) -> Judgement | None:
-    """Return UNKNOWN if the node's certificate is not accepted either, because rejections then prove nothing."""
-    response = responses.get(("certificate", CONTROL_PATH), "none")
-    return None if response == "http 200" else unknown(f"status 200 from {CONTROL_PATH} with a certificate", response)
-
-
-def rejection(responses: Responses, connection: str, path: str) -> Judgement:
-    """Return PASS if the server closed the connection or sent a TLS alert."""
-    response = responses.get((connection, path))
-    if response is None:
-        return unknown(f"a response of {path} ({connection})", "none")
-    if response in _REJECTED:
-        return passed("rejected")
-    is_answer = response.startswith("http ")
-    return (failed if is_answer else unknown)(f"{path} ({connection}) rejected", excerpt(response))
-
-
-def _json_object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except MALFORMED:
-        raise Unreadable("one JSON document", text, where="mutual_tls") from None
-    if not isinstance(value, dict):
-        raise Unreadable("a JSON object", text, where="mutual_tls")
-    return value

@@ -22,7 +22,7 @@ from ...model.check_context import CheckContext
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 from ...probes.commands import python_command
-from ._mutual_tls import CONTROL_PATH
+from ...probes.mutual_tls import CONTROL_PATH
 from ._replicas import Expected as Replica
 from ._replicas import heads_on
 from ._vllm_process import is_vllm

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...model.check import Judgement, Method, Severity, worst
 from ...model.probe import ProbeOutput
-from ._mutual_tls import CONTROL_PATH, MutualTlsCheck, control_failure, rejection, responses_of
+from ...probes.mutual_tls import CONTROL_PATH, control_failure, rejection, responses_of
+from ._mutual_tls import MutualTlsCheck
 from ._replicas import Expected
 
 

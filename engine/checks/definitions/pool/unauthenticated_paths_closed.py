@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ...model.check import Judgement, Method, Severity, worst
 from ...model.probe import ProbeOutput
-from ._mutual_tls import UNAUTHENTICATED_PATHS, MutualTlsCheck, control_failure, rejection, responses_of
+from ...probes.mutual_tls import control_failure, rejection, responses_of
+from ._mutual_tls import UNAUTHENTICATED_PATHS, MutualTlsCheck
 from ._replicas import Expected
 
 

@@ -1,0 +1,1 @@
+"""Checks of the retrieval service and its database on the node of `retrieval`."""
