@@ -72,6 +72,13 @@ COMPONENTS = (
         "Measures nodes, pools and gateways, and reports alerts.",
         ("monitoring",),
     ),
+    Component(
+        "retrieval",
+        "Retrieval",
+        "software",
+        "Keeps documents, and finds the chunks that a client may read.",
+        ("retrieval",),
+    ),
     Component("ledger", "Ledger", "software", "Append-only log of evidence, changes and reports.", ("site",)),
 )
 

@@ -224,7 +224,7 @@ def test_a_service_selects_the_pods_of_its_pool_only(tmp_path: Path) -> None:
 
 def test_every_section_of_site_yaml_is_exported_or_named(tmp_path: Path) -> None:
     exported_sections = {"version", "site", "pools", "sizing", "catalog_file", "calibration_file"}
-    absent = {"fabric", "mirror", "roce", "scaling", "unmanaged_allowed"}  # of this preset
+    absent = {"fabric", "mirror", "retrieval", "roce", "scaling", "unmanaged_allowed"}  # of this preset
     for target in Target:
         text = exported(tmp_path, site_text("bank-hybrid"), target)["not-exported.md"]
         named = set(re.findall(r"^\| `(\w+)", text, re.MULTILINE))
