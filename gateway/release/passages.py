@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 import orjson
@@ -111,7 +112,8 @@ def _tagged(text: str) -> Iterator[tuple[str, str]]:
 
 def _by_lines(text: str) -> Iterator[tuple[str, str]]:
     marks = list(_LINE.finditer(text))
-    for mark, following in zip(marks, [*marks[1:], None], strict=True):
+    for mark, following in pairwise([*marks, None]):
+        assert mark is not None
         end = following.start() if following is not None else len(text)
         gap = _EMPTY_LINE.search(text, mark.end(), end)
         yield mark.group(1), text[mark.end() : gap.start() if gap else end].strip()

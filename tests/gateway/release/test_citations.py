@@ -136,6 +136,10 @@ def test_passages_are_found_in_every_documented_form() -> None:
     }
 
 
+def test_a_bracket_within_a_line_begins_no_passage() -> None:
+    assert passages_of({"messages": [{"role": "user", "content": "Explain note [1] of the list."}]}) == {}
+
+
 def test_a_text_of_json_that_nests_without_end_holds_no_passage() -> None:
     deep = '{"a":' * 1000 + '{"documents":["The rate is 4 %."]}' + "}" * 1000
     assert passages_of({"messages": [{"role": "user", "content": deep}]}) == {}
