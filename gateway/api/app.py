@@ -46,6 +46,7 @@ from ..telemetry.metrics import Metrics
 from ..telemetry.metrics.exposition import exposition
 from ..tokens import conversation
 from .disconnect import ClientDisconnect
+from .file_search import grounded
 from .request_headers import Fields, fields_of, first_byte_timeout_s, named, sole, text_of
 from .response_writer import send_stream, send_whole
 from .vector_stores import MAX_BODY_BYTES, VectorStores, collection_of
@@ -201,10 +202,12 @@ class App:
         service.metrics.in_flight.move(1)
         disconnect = ClientDisconnect(scope)
         try:
+            asked = await grounded(self._context.vector_stores, surface, principal, body, request_id=request_id)
             reply = await service.serve(
                 surface,
                 principal,
-                body,
+                asked.raw_body,
+                sources=asked.sources,
                 conversation_header=sole(headers, fields, _CONVERSATION),
                 request_id=request_id,
                 timeout_s=first_byte_timeout_s(fields, at_most_s=service.request_timeout_s),

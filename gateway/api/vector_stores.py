@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import unquote
@@ -24,17 +24,24 @@ from ..domain.errors import Code, Refused
 from ..upstream.retrieval_service import AUDIENCE, Hit, RetrievalClient
 
 MAX_BODY_BYTES = 64 << 10
-"""Bytes of a request: a query of `_MAX_QUERY` characters in escapes."""
-_MAX_QUERY = 8192  # characters; embedding models of the catalogue read at most 32,768 tokens
+"""Bytes of a request: a query of `MAX_QUERY` characters in escapes."""
+MAX_QUERY = 8192  # characters; embedding models of the catalogue read at most 32,768 tokens
 _PATH = re.compile(r"/v1/vector_stores/([^/]+)/search")
 _COLLECTION = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")  # as names in site.yaml
 
 
-class _Ranking(BaseModel):
+class Ranking(BaseModel):
+    """OpenAI's options for the order of results."""
+
     model_config = ConfigDict(extra="forbid")
 
     ranker: Literal["none", "auto", "default-2024-11-15"] = "auto"
     score_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    @property
+    def uses_reranker(self) -> bool:
+        """Whether the reranker orders the results."""
+        return self.ranker != "none"
 
 
 class _Body(BaseModel):
@@ -42,9 +49,9 @@ class _Body(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    query: Annotated[str, Field(min_length=1, max_length=_MAX_QUERY)]
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY)]
     max_num_results: Annotated[int, Field(ge=1, le=50)] = 10
-    ranking_options: _Ranking = _Ranking()
+    ranking_options: Ranking = Ranking()
     rewrite_query: Literal[False] = False
 
 
@@ -69,26 +76,13 @@ class VectorStores:
             Refused: the body is invalid, or the service, or the audit log is unavailable.
         """
         body = _parsed(raw_body)
-        hits: Sequence[Hit] = ()
-        if _COLLECTION.fullmatch(collection):
-            hits = await self.client.search(
-                self.signer.sign(principal, audience=AUDIENCE, request_id=request_id, now=time.time()),
-                collection,
-                body.query,
-                k=body.max_num_results,
-                rerank=body.ranking_options.ranker != "none",
-                request_id=request_id,
-            )
-        if (threshold := body.ranking_options.score_threshold) is not None:
-            hits = [hit for hit in hits if hit.score >= threshold]
-        documents = sorted({(hit.document_id, hit.version) for hit in hits})
-        await self.audit.search(
-            request_id,
-            by=principal,
-            collection=collection if _COLLECTION.fullmatch(collection) else "",
-            query_hmac=self.audit.digest(body.query.encode()),
-            documents=documents,
-            chunks=len(hits),
+        hits = await self.hits(
+            principal,
+            collection,
+            body.query,
+            k=body.max_num_results,
+            ranking=body.ranking_options,
+            request_id=request_id,
         )
         page = {
             "object": "vector_store.search_results.page",
@@ -98,6 +92,40 @@ class VectorStores:
             "next_page": None,
         }
         return orjson.dumps(page)
+
+    async def hits(
+        self,
+        principal: Principal,
+        collection: str,
+        query: str,
+        *,
+        k: int,
+        ranking: Ranking,
+        request_id: str,
+    ) -> list[Hit]:
+        """Return the chunks that the principal may read, the best first, after the record of the search is durable.
+
+        Raises:
+            Refused: the service or the audit log is unavailable.
+        """
+        hits: list[Hit] = []
+        is_name = _COLLECTION.fullmatch(collection) is not None
+        if is_name:
+            signed = self.signer.sign(principal, audience=AUDIENCE, request_id=request_id, now=time.time())
+            hits = await self.client.search(
+                signed, collection, query, k=k, rerank=ranking.uses_reranker, request_id=request_id
+            )
+        if (threshold := ranking.score_threshold) is not None:
+            hits = [hit for hit in hits if hit.score >= threshold]
+        await self.audit.search(
+            request_id,
+            by=principal,
+            collection=collection if is_name else "",
+            query_hmac=self.audit.digest(query.encode()),
+            documents=sorted({(hit.document_id, hit.version) for hit in hits}),
+            chunks=len(hits),
+        )
+        return hits
 
 
 def _parsed(raw_body: bytes) -> _Body:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..access.principal import Principal
@@ -16,6 +16,7 @@ from ..surfaces import Surface
 from ..telemetry.gen_ai import OPERATIONS
 from ..telemetry.tracing import Trace
 from ..tokens.conversation import Conversation
+from ..upstream.retrieval_service import Hit
 from .value import value
 
 _FAILED = 400  # statuses from here on are errors
@@ -50,6 +51,8 @@ class Request:
     """Trace of the request; None if it is not sampled."""
     may_resend: bool = False
     """Whether the client permits that the request is processed twice."""
+    sources: Sequence[Hit] = ()
+    """Chunks of documents that the gateway has put into the request, by their number from 1."""
 
     @property
     def model(self) -> str:

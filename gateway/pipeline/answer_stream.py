@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
 import orjson
 
-from ..body.sse import EventTooLarge
+from ..body.sse import DONE, EventTooLarge, event
 from ..domain.errors import Code, Refused, UpstreamFailed
 from ..http.client_body import ClientBody
 from ..quota.need import usage_in
@@ -27,6 +27,7 @@ from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..tokens.hmac_key import Digest
 from ..upstream import Answer
+from .annotations import StreamAnnotator
 from .answer_record import ANSWERED, CLIENT_LEFT, HANDED_OVER, AnswerRecorder
 from .charge import Charge
 from .restored_events import RestoredEvents
@@ -79,6 +80,7 @@ class AnswerStream:
             max_event_bytes=max_event_bytes,
             is_left_out=self._is_usage_alone if charge.needs_usage else None,
         )
+        self._annotator = StreamAnnotator(request.sources) if request.sources else None
         self._hasher = hasher
         self._sent: list[bytes] = []  # not hashed yet
         self._sent_at = 0.0
@@ -134,6 +136,7 @@ class AnswerStream:
             try:
                 if self.replacement is None:
                     self._sent.append(self._first)
+                    self._annotate(self._first)
                     yield self._first
                     self._sent_at = time.perf_counter()
                     self._body = body
@@ -147,6 +150,8 @@ class AnswerStream:
                             self._sent.append(last)
                             yield last
                         gate.check()
+                    if self._annotator is not None:
+                        last = _before_done(last, self._annotator)
                     self._sent.append(last)
                     await self._record_end(ANSWERED)
                     self.is_over = True
@@ -216,9 +221,14 @@ class AnswerStream:
         now = time.perf_counter()
         self._inter_token_s.observe(now - self._sent_at)
         self._sent_at = now
+        self._annotate(piece)
         self._sent.append(piece)
         if len(self._sent) >= _HASHED_TOGETHER:
             self._hash()
+
+    def _annotate(self, piece: bytes) -> None:
+        if self._annotator is not None:
+            self._annotator.feed(piece)
 
     def _hash(self) -> None:
         self._hasher.update(b"".join(self._sent))
@@ -300,3 +310,10 @@ class AnswerStream:
         failure = error if isinstance(error, UpstreamFailed) else UpstreamFailed("too-large")
         self._answer.failed(failure.cause)
         return failure
+
+
+def _before_done(last: bytes, annotator: StreamAnnotator) -> bytes:
+    """Return the last events of a stream, with the annotations before its final event."""
+    text, done, end = last.rpartition(event(DONE))
+    annotator.feed(text)
+    return text + annotator.event() + done + end

@@ -26,6 +26,7 @@ from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import span
 from ..tokens.restore import Issued, RestoreBounds
 from ..upstream import Answer
+from .annotations import annotate
 from .answer_record import ANSWERED, HANDED_OVER, AnswerRecorder
 from .answer_stream import AnswerStream
 from .charge import Charge
@@ -108,6 +109,8 @@ class Delivery:
                 content = surface.written(_ending(result.attempt).whole(replacement))
                 await recorder.record_end(HANDED_OVER, self._audit.digest(content))
                 return content
+        if request.sources:
+            annotate(result.answer, request.sources)
         try:
             content = surface.written(result.answer)
         except orjson.JSONEncodeError:

@@ -58,6 +58,7 @@ from ..telemetry.tracing import Trace
 from ..tokens.conversation import conversation_of
 from ..tokens.hmac_key import HmacKey
 from ..tokens.keys import TokenKeys
+from ..upstream.retrieval_service import Hit
 from ..upstream.server_choice import WITH_BEGINNING, State
 from .escalation import Escalation
 
@@ -138,6 +139,7 @@ class Planner:
         deadline_s: float | None = None,
         trace: Trace | None = None,
         may_resend: bool = False,
+        sources: Sequence[Hit] = (),
     ) -> Request:
         """Return the request of this principal.
 
@@ -147,6 +149,7 @@ class Planner:
             deadline_s: deadline for the first byte of the answer, in seconds of the event loop's clock.
             trace: its trace; None if it is not sampled.
             may_resend: the client permits that the request is processed twice.
+            sources: chunks that `raw_body` contains, by their number from 1.
 
         Raises:
             Refused: the request is invalid, or not allowed for this principal.
@@ -195,6 +198,7 @@ class Planner:
             self._checks.get(route.model),
             trace,
             may_resend,
+            sources,
         )
 
     def _check_fields(self, surface: Surface, model: str, body: Mapping[str, Any]) -> None:

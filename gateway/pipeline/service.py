@@ -47,6 +47,7 @@ from ..tokenization.tokenizer import Tokenizer
 from ..tokens.keys import TokenKeys
 from ..tokens.restore import RestoreBounds
 from ..upstream import PrefillDecode, Upstream
+from ..upstream.retrieval_service import Hit
 from ..vault import Vault
 from .admission import Admission
 from .delivery import Delivery
@@ -143,6 +144,7 @@ class RequestHandler:
         timeout_s: float | None = None,
         traceparent: str | None = None,
         may_resend: bool = False,
+        sources: Sequence[Hit] = (),
     ) -> Reply:
         """Return the response to one request.
 
@@ -152,6 +154,7 @@ class RequestHandler:
             timeout_s: timeout for the first byte of the answer; None for none.
             traceparent: the client's W3C trace context; None without one.
             may_resend: the client permits that the request is processed twice.
+            sources: chunks that `raw_body` contains, by their number from 1.
 
         Raises:
             Refused: the request is not served; its reason code is for the client.
@@ -166,6 +169,7 @@ class RequestHandler:
             deadline_s=asyncio.get_running_loop().time() + timeout_s if timeout_s is not None else None,
             trace=self.tracing.begin(traceparent) if self.tracing is not None else None,
             may_resend=may_resend,
+            sources=sources,
         )
         reservation = UNLIMITED
         try:
