@@ -63,6 +63,8 @@ def request_fields(
             fields["looked_by"] = inspection.looked_by
         if inspection.screened:
             fields["screens"] = dict(inspection.screened)
+    if (recording := request.recording) is not None:
+        fields["recording"] = recording._asdict()
     if planned.shadow is not None:
         fields["shadow"] = planned.shadow.plain()
     if (route := planned.fallback_route(upstream)) is not None:

@@ -32,6 +32,10 @@ class Code(StrEnum):
     TOO_MUCH_WORK = "too_much_work"
     BODY_TOO_LARGE = "body_too_large"
     HEAD_TOO_LARGE = "head_too_large"
+    RECORDING_TOO_LARGE = "recording_too_large"
+    RECORDING_TOO_LONG = "recording_too_long"
+    RECORDING_UNREADABLE = "recording_unreadable"
+    RECORDING_CHECK_UNAVAILABLE = "recording_check_unavailable"
     REQUEST_TIMEOUT = "request_timeout"
     INVALID_TIMEOUT = "invalid_timeout"
     INVALID_CONVERSATION = "invalid_conversation"
@@ -102,6 +106,16 @@ _ANSWERS: dict[Code, _Answer] = {
         "send it in several requests",
     ),
     Code.BODY_TOO_LARGE: _Answer(413, _INVALID, "the body is too large"),
+    Code.RECORDING_TOO_LARGE: _Answer(413, _INVALID, "the file has more bytes than this gateway accepts"),
+    Code.RECORDING_TOO_LONG: _Answer(
+        413, _INVALID, "the recording is longer than this gateway accepts, or its header states a longer one; cut it"
+    ),
+    Code.RECORDING_UNREADABLE: _Answer(
+        400, _INVALID, "expected a recording with sound in WAV, FLAC, Ogg (Vorbis, Opus) or MP3, got another file"
+    ),
+    Code.RECORDING_CHECK_UNAVAILABLE: _Answer(
+        503, _SERVER, "the recording could not be measured, so it was not sent; the operator finds the cause in the log"
+    ),
     Code.HEAD_TOO_LARGE: _Answer(431, _INVALID, "the header fields are too large; send fewer or shorter ones"),
     Code.REQUEST_TIMEOUT: _Answer(408, _INVALID, "the request did not arrive in time; the connection is closed"),
     Code.INVALID_CONVERSATION: _Answer(
@@ -232,7 +246,12 @@ UPSTREAM_ERROR = {"code": "server_error", "message": _ANSWERS[Code.UPSTREAM_FAIL
 """Replaces an error that an upstream reports inside an answer; the upstream's text may contain anything."""
 
 
-_NAMED = frozenset({Code.FIELD_NOT_ALLOWED, Code.MEDIA_URL_NOT_ALLOWED})
+_NAMED = frozenset(
+    {
+        *(Code.FIELD_NOT_ALLOWED, Code.MEDIA_URL_NOT_ALLOWED),
+        *(Code.RECORDING_TOO_LARGE, Code.RECORDING_TOO_LONG, Code.RECORDING_UNREADABLE),
+    }
+)
 """Codes whose message is about the field, which is present."""
 
 

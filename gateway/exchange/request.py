@@ -10,6 +10,7 @@ from ..domain.errors import Refused
 from ..policy.decision import coarse
 from ..policy.permissions import Permissions
 from ..quota.need import Usage
+from ..recordings.recording import Recording
 from ..release.judge import ReleaseChecks
 from ..settings import RouteSettings
 from ..surfaces import Surface
@@ -53,6 +54,8 @@ class Request:
     """Whether the client permits that the request is processed twice."""
     sources: Sequence[Hit] = ()
     """Chunks of documents that the gateway has put into the request, by their number from 1."""
+    recording: Recording | None = None
+    """The recording in the request, once it is measured; None without one."""
 
     @property
     def model(self) -> str:

@@ -1,6 +1,7 @@
 """Runs the stages of one request in order.
 
     1  planning       principal, route and conversation     raises Refused
+                      a recording is measured               raises Refused
     2  admission      quota                                 raises Refused
     3  planning       identifiers, policy, upstreams        raises Refused
     4  tokenization   tokens, scan of the outgoing body     raises NotTokenized: the request stays on-prem
@@ -17,6 +18,7 @@ import asyncio
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from sovctl.support.random_bytes import random_bytes
@@ -36,6 +38,8 @@ from ..policy.request_fields import request_field_tables
 from ..quota.listed_hits import ListedHits, listed_hits
 from ..quota.quota import Quota
 from ..quota.reservation import UNLIMITED
+from ..recordings.measurer import Measurer
+from ..recordings.recording import Recording
 from ..release.judge import ReleaseChecks
 from ..routing.deprioritized import DeprioritizedUpstreams
 from ..settings import GatewaySettings
@@ -97,6 +101,8 @@ class RequestHandler:
         self.upstreams = upstreams
         self.metrics = metrics
         self._listed_hits = listed_hits or ListedHits()
+        self._measurer = Measurer(max_duration_s=limits.max_recording_s)
+        self._max_recording_bytes = limits.max_recording_bytes
         self._audit = audit
         self._admission = Admission(settings, quota)
         self._delivery = Delivery(audit, metrics, limits, RestoreBounds.of(settings), background, handoffs)
@@ -174,6 +180,7 @@ class RequestHandler:
         reservation = UNLIMITED
         try:
             self._require_budget_of_listed_hits(request)
+            request = await self._measured(request)
             admitted = await self._admission.reserve(request)
             reservation = admitted.reservation
             with span(request.trace, "detect"):
@@ -190,6 +197,21 @@ class RequestHandler:
             request.end_trace_of_error(error)
             raise
         return await self._sender.send(planned)
+
+    async def _measured(self, request: Request) -> Request:
+        """Return the request with its measured recording; the same request without a recording.
+
+        Raises:
+            Refused: the recording exceeds a limit, is unreadable, or cannot be measured.
+        """
+        content = request.surface.recording(request.raw_body, request.headers)
+        if content is None:
+            return request
+        if len(content) > self._max_recording_bytes:
+            raise Refused(Code.RECORDING_TOO_LARGE, param="file")
+        duration_ms = await self._measurer.duration_ms(content, deadline_s=request.deadline_s)
+        digest = self._audit.digest(bytes(content))
+        return replace(request, recording=Recording(duration_ms, len(content), digest))
 
     def _require_budget_of_listed_hits(self, request: Request) -> None:
         """Refuse a client whose budget of listed names is used up.

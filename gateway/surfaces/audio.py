@@ -2,7 +2,8 @@
 
 A recording cannot be inspected, so it is always processed on-prem, and the answer needs no restoring. The
 answer is passed in any of its formats, with the client's name for the model. Release checks read its text; captions
-and segments as the one text they were cut from. Every request that is sent has a limit of tokens.
+and segments as the one text they were cut from. Every request that is sent has a limit of tokens. The package
+`recordings` limits bytes and duration.
 """
 
 from __future__ import annotations
@@ -107,6 +108,9 @@ class Transcriptions(Surface):
             return write_form(fields, parse_form(headers["content-type"], raw).files)
         except FormError:
             raise Refused(Code.INVALID_FORM) from None
+
+    def recording(self, raw: bytes, headers: Mapping[str, str]) -> memoryview:
+        return parse_form(headers["content-type"], raw).files[0].content
 
     def passed_on(self, _headers: Mapping[str, str], body: bytes) -> Mapping[str, str]:
         return {"content-type": content_type_of(body)}

@@ -132,6 +132,15 @@ class Surface(ABC):
             return exact_json.dumps({**body, **self.told, "model": model})
         return exact_json.dumps({**body, **self.told, "model": model, "cache_salt": cache_salt})
 
+    def recording(self, _raw: bytes, _headers: Mapping[str, str]) -> memoryview | None:
+        """Return the recording in a request; None for APIs without recordings.
+
+        Args:
+            _raw: bytes of a request that `read` and `check` accepted.
+            _headers: those in `client_headers`.
+        """
+        return None
+
     def check(self, body: Mapping[str, Any]) -> None:
         """Check that `body` is a request of this surface.
 

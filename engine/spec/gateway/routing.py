@@ -119,6 +119,10 @@ class Limits(SpecModel):
     max_tenant_bytes_in_flight: Annotated[int, Field(ge=1024, le=1 << 40)] = 1 << 28
     """Maximum bytes of request bodies of one tenant that a worker holds at a time; a single request is always
     served."""
+    max_recording_bytes: Annotated[int, Field(ge=1024, le=25 << 20)] = 25 << 20
+    """Maximum bytes of a recording; at most those of vLLM, 25 MiB."""
+    max_recording_s: Annotated[int, Field(ge=1, le=600)] = 600
+    """Maximum duration of a recording in seconds, measured by decoding it; at most that of vLLM, 600 s."""
     announce_s: Annotated[int, Field(ge=0, le=15)] = 5
     """Seconds before a gateway stops in which `/readyz` returns 503 and requests are still served. Use at least the
     interval of the load balancer's health checks."""

@@ -2,7 +2,7 @@
 
     extraction = parse(content, suffix=".pdf", limits=Limits(), user_id=65534)
 
-The process receives the document as standard input, an empty environment, and no other descriptor. `parsers.lockdown`
+The process receives the document as standard input, an empty environment, and no other descriptor. `support.lockdown`
 lists its rights. Its output is untrusted: sizes, types and characters are checked here.
 """
 

@@ -16,6 +16,12 @@ class Limits(SettingsModel):
     """Maximum request body in bytes; above the longest English prompt of a context of 1,000,000 tokens."""
     max_upload_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 26 << 20
     """Maximum form with files in bytes; vLLM accepts recordings of up to 25 MB (docs of 0.32, read 2026-11)."""
+    max_recording_bytes: Annotated[int, Field(ge=1024, le=1 << 28)] = 25 << 20
+    """Maximum bytes of a recording; 25 MiB is the default of vLLM 0.32.0 (VLLM_MAX_AUDIO_CLIP_FILESIZE_MB, read
+    2026-11)."""
+    max_recording_s: Annotated[int, Field(ge=1, le=86_400)] = 600
+    """Maximum duration of a recording in seconds, measured by decoding; 600 s is the default of vLLM 0.32.0
+    (VLLM_MAX_AUDIO_DECODE_DURATION_S, read 2026-11)."""
     max_tenant_bytes_in_flight: Annotated[int, Field(ge=1024, le=1 << 40)] = 1 << 28
     """Maximum bytes of request bodies of one tenant that a worker holds at a time; a single request is always served.
     268,435,456, the largest value of the two limits above: guess, 2026-11."""

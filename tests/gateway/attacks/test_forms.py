@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from recordings_made import wav
 from starlette.datastructures import FormData, Headers, UploadFile
 from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
@@ -27,7 +28,7 @@ from sovctl.gateway.surfaces import SURFACES
 
 LIMIT = ("max_completion_tokens", "4480")
 """Field that the gateway adds to a form without it."""
-AUDIO = b"RIFF\x00\xff\r\n--not a boundary\r\n" * 4
+AUDIO = wav(b"\x00\xff\r\n--not a boundary\r\n" * 4)
 SURFACE = SURFACES["/v1/audio/transcriptions"]
 TYPE = "multipart/form-data; boundary=x"
 MODEL = b'Content-Disposition: form-data; name="model"\r\n\r\ninside'

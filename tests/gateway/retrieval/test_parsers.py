@@ -209,7 +209,7 @@ def test_memory_and_processor_time_are_limited() -> None:
 
 _TRIES = """
 import json, os, socket, sys
-from sovctl.gateway.retrieval.ingest.parsers import lockdown
+from sovctl.support import lockdown
 lockdown.enter(memory_bytes=1 << 29, cpu_s=5, user_id=65534)
 def tried(action):
     try:
@@ -241,7 +241,7 @@ def test_the_process_has_no_files_no_network_and_no_processes() -> None:
 
 
 def test_the_worker_refuses_to_parse_without_isolation() -> None:
-    from sovctl.gateway.retrieval.ingest.parsers import lockdown
+    from sovctl.support import lockdown
 
     with pytest.raises(OSError, match="no seccomp filter"):
         lockdown.program("s390x")

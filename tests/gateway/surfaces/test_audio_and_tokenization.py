@@ -9,13 +9,14 @@ from typing import Any
 import openai
 import pytest
 import yaml
+from recordings_made import wav
 from surface_givens import API_KEY, MAIL, PROMPT, audited, post
 from surface_upstream import SurfaceUpstream
 
 from sovctl.gateway.settings import load_settings
 from sovctl.support.errors import SpecError
 
-AUDIO = ("call.wav", b"RIFF\x00\xff\r\n--not a boundary\r\n" * 40, "audio/wav")
+AUDIO = ("call.wav", wav(b"\x00\xff\r\n--not a boundary\r\n" * 40), "audio/wav")
 HEARD = f"Heard {len(AUDIO[1])} bytes: {PROMPT}"
 
 
@@ -114,8 +115,8 @@ def test_where_a_person_would_have_to_listen_a_transcript_is_refused(
 
 def test_a_recording_may_be_larger_than_a_prompt(gateway: Any, pool: SurfaceUpstream) -> None:
     create = gateway.client().audio.transcriptions.create
-    large = ("call.wav", bytes(12 << 20), "audio/wav")
-    assert create(model="assistant", file=large).text.startswith(f"Heard {12 << 20} bytes")
+    large = wav(bytes(12 << 20))
+    assert create(model="assistant", file=("call.wav", large)).text.startswith(f"Heard {len(large)} bytes")
     pool.forget()
     with pytest.raises(openai.APIStatusError) as caught:
         create(model="assistant", file=("call.wav", bytes(27 << 20), "audio/wav"))

@@ -13,7 +13,9 @@ import sys
 import warnings
 from dataclasses import fields
 
-from . import kinds, lockdown
+from sovctl.support import lockdown
+
+from . import kinds
 from .extracted import Limits, Reason, Refused
 
 LOCKDOWN_FAILED = 3  # exit code: a required layer is unavailable

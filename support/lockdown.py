@@ -1,4 +1,4 @@
-"""Takes every right from this process before it parses an untrusted document.
+"""Takes every right from this process before it parses untrusted data: documents, recordings.
 
 Layers, each of them sufficient against a part of the risk:
 
