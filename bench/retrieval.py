@@ -69,7 +69,12 @@ def main() -> int:
         server = PostgresqlServer(*_certificate(Path(name)), shared_buffers="1GB")
         server.start()
         try:
-            embedding = {"url": "http://127.0.0.1:9/v1", "model": "m", "model_digest": DIGEST, "dimensions": DIMENSIONS}
+            embedding = {
+                "base_urls": ["http://127.0.0.1:9/v1"],
+                "model": "m",
+                "model_digest": DIGEST,
+                "dimensions": DIMENSIONS,
+            }
             database = RetrievalDatabase(server, Path(name), embedding=embedding)
             build_s, chosen, graph = asyncio.run(measured(database, options.chunks))
         finally:

@@ -55,11 +55,10 @@ def configuration(context: Context) -> dict[str, Any]:
 
 
 def _pool(context: Context, name: str) -> dict[str, Any]:
-    """Return the first server of a pool; the service does not balance."""
+    """Return a pool with all its servers; the service balances requests."""
     pool = context.pool(name)
-    replica = next(each for each in context.replicas if each.pool == name)
     return {
-        "url": api_urls(context, replica)[0],
+        "base_urls": [url for each in context.replicas if each.pool == name for url in api_urls(context, each)],
         "model": pool.model,
         "model_digest": f"sha256:{context.model(pool.model).manifest_sha256}",
         **_TLS,

@@ -36,9 +36,12 @@ END
 $$;
 
 -- Vector table and groups of a search. The table is NULL if collection, tenant or model is unknown. With a directory
--- export, groups are those of the claim of which the subject is a member.
-CREATE OR REPLACE FUNCTION retrieval.opened(
-    claim text, mac bytea, model_digest text, OUT collection integer, OUT vectors text, OUT groups integer[])
+-- export, `allow` is compared with the groups of the claim of which the subject is a member, and `deny` with the groups
+-- of either: a group that only one of both states takes rights, and gives none.
+DROP FUNCTION IF EXISTS retrieval.opened(text, bytea, text);
+CREATE FUNCTION retrieval.opened(
+    claim text, mac bytea, model_digest text, OUT collection integer, OUT vectors text, OUT groups integer[],
+    OUT denied integer[])
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET sovctl.mode = 'manage' AS $$
 DECLARE
@@ -49,12 +52,13 @@ BEGIN
     LEFT JOIN (retrieval.vector_table v JOIN retrieval.model m ON m.id = v.model AND m.digest = model_digest)
         ON v.collection = c.id
     WHERE c.name = payload->>'collection' AND (c.tenants IS NULL OR payload->>'tenant' = ANY (c.tenants));
-    SELECT coalesce(array_agg(g.id), '{}') INTO groups
-    FROM retrieval.member_group g
-    WHERE g.name IN (SELECT jsonb_array_elements_text(payload->'groups'))
-      AND (NOT EXISTS (SELECT FROM retrieval.directory)
-           OR EXISTS (SELECT FROM retrieval.membership s
-                      WHERE s.member_group = g.id AND s.subject = payload->>'subject'));
+    WITH claimed AS (SELECT g.id FROM retrieval.member_group g
+                     WHERE g.name IN (SELECT jsonb_array_elements_text(payload->'groups'))),
+         member AS (SELECT s.member_group AS id FROM retrieval.membership s WHERE s.subject = payload->>'subject')
+    SELECT ARRAY(SELECT id FROM claimed
+                 WHERE NOT EXISTS (SELECT FROM retrieval.directory) OR id IN (SELECT id FROM member)),
+           ARRAY(SELECT id FROM claimed UNION SELECT id FROM member)
+    INTO groups, denied;
 END
 $$;
 
@@ -63,13 +67,14 @@ $$;
 CREATE OR REPLACE FUNCTION retrieval.visible(
     claim text, mac bytea, model_digest text, OUT visible bigint, OUT total bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET sovctl.groups = '{}' SET jit = off SET plan_cache_mode = force_custom_plan
+SET search_path = pg_catalog, pg_temp SET sovctl.groups = '{}' SET sovctl.denied = '{}' SET jit = off SET plan_cache_mode = force_custom_plan
 AS $$
 DECLARE
     target record;
 BEGIN
     SELECT * INTO target FROM retrieval.opened(claim, mac, model_digest);
     PERFORM set_config('sovctl.groups', target.groups::text, true);
+    PERFORM set_config('sovctl.denied', target.denied::text, true);
     SELECT coalesce(sum(d.chunks), 0) INTO visible FROM retrieval.document d WHERE d.collection = target.collection;
     SELECT nullif(c.reltuples, -1)::bigint INTO total
     FROM pg_class c WHERE c.oid = to_regclass('retrieval.' || quote_ident(target.vectors));
@@ -83,7 +88,7 @@ RETURNS TABLE (chunk_id text, document_id uuid, source_id text, title text, vers
                start_offset integer, end_offset integer, language text, content text, distance double precision,
                extractor text)
 LANGUAGE plpgsql VOLATILE SECURITY INVOKER
-SET search_path = pg_catalog, pg_temp SET sovctl.groups = '{}' AS $$
+SET search_path = pg_catalog, pg_temp SET sovctl.groups = '{}' SET sovctl.denied = '{}' AS $$
 DECLARE
     target record;
 BEGIN
@@ -92,6 +97,7 @@ BEGIN
         RETURN;
     END IF;
     PERFORM set_config('sovctl.groups', target.groups::text, true);
+    PERFORM set_config('sovctl.denied', target.denied::text, true);
     -- EXECUTE plans at each call, with the settings and groups of this call. The outer ORDER BY sorts the candidates
     -- again, because a relaxed scan returns them approximately in order. `document` and `chunk` have their own
     -- policies, so an outdated copy of a list in the vector table shows nothing.

@@ -1,8 +1,8 @@
 """Creates and updates the database of the retrieval service, as a superuser through a Unix socket.
 
 Idempotent, in one transaction: roles, extensions, tables (`schema.sql`), functions (`functions.sql`), collections,
-models, one vector table for each collection and model (`vectors.sql`), and the claim key. A collection or model that
-left the settings stays in the database, because its removal deletes data.
+models, one vector table for each collection and model (`vectors.sql`), policies (`policies.sql`) and the claim key. A
+collection or model that left the settings stays in the database, because its removal deletes data.
 """
 
 from __future__ import annotations
@@ -74,12 +74,10 @@ class _Migration:
         await self._roles_and_extensions()
         if await connection.fetchval("SELECT to_regclass('retrieval.migration') IS NULL"):
             await self._apply("schema.sql")
-        functions = hashlib.sha256(_file("functions.sql").encode()).hexdigest()
-        applied = await connection.fetchval("SELECT sha256 FROM retrieval.migration WHERE name = 'functions.sql'")
-        if applied != functions:
-            await self._apply("functions.sql")
+        await self._apply_if_changed("functions.sql")
         await self._claim_key(claim_key)
-        await self._vector_tables(collections, models)
+        has_new_table = await self._vector_tables(collections, models)
+        await self._apply_if_changed("policies.sql", anyway=has_new_table)
         return self._changed
 
     async def _roles_and_extensions(self) -> None:
@@ -104,6 +102,11 @@ class _Migration:
             "REVOKE CREATE ON SCHEMA public FROM PUBLIC"
         )
 
+    async def _apply_if_changed(self, name: str, *, anyway: bool = False) -> None:
+        applied = await self._connection.fetchval("SELECT sha256 FROM retrieval.migration WHERE name = $1", name)
+        if anyway or applied != hashlib.sha256(_file(name).encode()).hexdigest():
+            await self._apply(name)
+
     async def _apply(self, name: str) -> None:
         content = _file(name)
         await self._connection.execute(content)
@@ -127,7 +130,9 @@ class _Migration:
 
     async def _vector_tables(
         self, collections: Sequence[CollectionSettings], models: Sequence[EmbeddingSettings]
-    ) -> None:
+    ) -> bool:
+        """Create absent vector tables. Return whether there were any."""
+        has_new = False
         model_ids = [await self._model(model) for model in models]
         for collection in collections:
             number = await self._collection(collection)
@@ -141,7 +146,8 @@ class _Migration:
                 await self._connection.execute(
                     "INSERT INTO retrieval.vector_table VALUES ($1, $2, $3)", number, model_id, table
                 )
-                self._changed = True
+                self._changed = has_new = True
+        return has_new
 
     async def _model(self, model: EmbeddingSettings) -> int:
         row = await self._connection.fetchrow(

@@ -4,7 +4,8 @@
 --   sovctl_retrieval_owner    owns tables and the functions that write; no login. Row-level security is forced, so a
 --                             statement of the owner sees no row unless one of its functions has set `sovctl.mode`.
 --   sovctl_retrieval_reader   owns the functions that search; no login. Its rows are those of the groups in
---                             `sovctl.groups`, which only these functions set, from a verified claim.
+--                             `sovctl.groups` and `sovctl.denied`, which only these functions set, from a verified
+--                             claim (`policies.sql`).
 --   sovctl_retrieval          role of the service. It may execute the functions of `functions.sql`, and has no other
 --                             right: `sovctl.mode` and `sovctl.groups` are settings, not credentials.
 
@@ -103,15 +104,6 @@ BEGIN
     END LOOP;
 END
 $$;
-
--- In a sub-select, which is evaluated once for a statement instead of once for each row. The planner then has no estimate
--- of the groups; the functions that search select the scan instead (functions.sql).
-CREATE POLICY read ON document FOR SELECT TO sovctl_retrieval_reader USING (
-    allow && (SELECT coalesce(nullif(current_setting('sovctl.groups', true), ''), '{}')::integer[])
-    AND NOT deny && (SELECT coalesce(nullif(current_setting('sovctl.groups', true), ''), '{}')::integer[])
-);
-CREATE POLICY read ON chunk FOR SELECT TO sovctl_retrieval_reader
-    USING (EXISTS (SELECT FROM document WHERE document.id = chunk.document)); -- the policy of `document` applies
 
 GRANT USAGE ON SCHEMA retrieval TO sovctl_retrieval_reader, sovctl_retrieval;
 GRANT SELECT ON document, chunk TO sovctl_retrieval_reader;

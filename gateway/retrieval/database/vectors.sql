@@ -24,9 +24,5 @@ ALTER TABLE {table} FORCE ROW LEVEL SECURITY;
 CREATE POLICY manage ON {table} TO sovctl_retrieval_owner
     USING (current_setting('sovctl.mode', true) = 'manage')
     WITH CHECK (current_setting('sovctl.mode', true) = 'manage');
-CREATE POLICY read ON {table} FOR SELECT TO sovctl_retrieval_reader USING (
-    allow && (SELECT coalesce(nullif(current_setting('sovctl.groups', true), ''), '{{}}')::integer[])
-    AND NOT deny && (SELECT coalesce(nullif(current_setting('sovctl.groups', true), ''), '{{}}')::integer[])
-);
 GRANT SELECT ON {table} TO sovctl_retrieval_reader;
 RESET ROLE;

@@ -1,9 +1,16 @@
-"""HTTP client of one pooling pool: mutual TLS, limits, and errors without content."""
+"""HTTP client of one pooling pool: mutual TLS, replicas with failover, limits, and errors without content.
+
+- Requests take turns among the replicas. After a failure, a request is sent to the next replica.
+- A replica that failed in the last `AVOID_S` seconds is used after all others.
+- A rejected text (status 4xx) is not sent again, because every replica has the same model.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import ssl
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,6 +21,10 @@ from sovctl.support.secret_files import read_api_key
 
 from .settings import PoolSettings
 
+AVOID_S = 10.0
+"""Seconds without requests to a replica that failed, while another responds. Chosen 2026-11-29."""
+_CONNECT_S = 5.0
+"""Seconds to connect, TLS included. Chosen 2026-11-29: a node without power must not cost a search its deadline."""
 _MAX_ANSWER_BYTES = 256 << 20  # 2,048 vectors of 16,000 numbers in text
 
 
@@ -40,6 +51,9 @@ class PoolClient:
             self._headers["Authorization"] = f"Bearer {read_api_key(settings.api_key_file)}"
         self._slots = asyncio.Semaphore(settings.concurrent_requests)
         self._session: aiohttp.ClientSession | None = None
+        self._urls = [str(url).rstrip("/") for url in settings.base_urls]
+        self._turns = itertools.count()
+        self._failed_at: dict[str, float] = {}
 
     async def close(self) -> None:
         """Close all connections."""
@@ -50,18 +64,38 @@ class PoolClient:
         """Return the JSON answer to a request.
 
         Raises:
-            PoolUnavailable, PoolRefused: no valid answer.
+            PoolUnavailable: no replica has a valid answer.
+            PoolRefused: a replica rejects the texts.
         """
-        url = f"{str(self._settings.url).rstrip('/')}{path}"
         async with self._slots:
-            try:
-                async with self._opened().post(url, json=body, headers=self._headers) as answer:
-                    content = await answer.content.read(_MAX_ANSWER_BYTES + 1)
-                    while not answer.content.at_eof() and len(content) <= _MAX_ANSWER_BYTES:
-                        content += await answer.content.read(_MAX_ANSWER_BYTES + 1)
-                    return self._answer(answer.status, content)
-            except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                raise PoolUnavailable(f"no answer: {type(error).__name__}", where=self._place) from error
+            failure = PoolUnavailable("no replica", where=self._place)
+            for url in self._order():
+                try:
+                    answer = await self._post(url, path, body)
+                except PoolUnavailable as error:
+                    self._failed_at[url], failure = time.monotonic(), error
+                else:
+                    self._failed_at.pop(url, None)
+                    return answer
+            raise failure
+
+    def _order(self) -> list[str]:
+        """Return all replicas: first the one whose turn it is, last those that failed recently."""
+        first = next(self._turns) % len(self._urls)
+        since = time.monotonic() - AVOID_S
+        return sorted(
+            self._urls[first:] + self._urls[:first], key=lambda url: self._failed_at.get(url, since - 1) > since
+        )
+
+    async def _post(self, url: str, path: str, body: dict[str, Any]) -> Any:
+        try:
+            async with self._opened().post(url + path, json=body, headers=self._headers) as answer:
+                content = await answer.content.read(_MAX_ANSWER_BYTES + 1)
+                while not answer.content.at_eof() and len(content) <= _MAX_ANSWER_BYTES:
+                    content += await answer.content.read(_MAX_ANSWER_BYTES + 1)
+                return self._answer(answer.status, content)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise PoolUnavailable(f"no answer: {type(error).__name__}", where=self._place) from error
 
     @property
     def _place(self) -> str:
@@ -70,7 +104,7 @@ class PoolClient:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector = aiohttp.TCPConnector(ssl=self._tls if self._tls is not None else True)
-            timeout = aiohttp.ClientTimeout(total=self._settings.timeout_s)
+            timeout = aiohttp.ClientTimeout(total=self._settings.timeout_s, sock_connect=_CONNECT_S)
             self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, trust_env=False)
         return self._session
 
@@ -107,7 +141,7 @@ def batches(texts: Sequence[str], settings: PoolSettings) -> Iterator[list[str]]
 
 
 def _tls(settings: PoolSettings) -> ssl.SSLContext | None:
-    if settings.url.scheme == "http":
+    if not settings.is_encrypted:
         return None
     try:
         context = ssl.create_default_context(cafile=settings.ca)

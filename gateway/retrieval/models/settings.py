@@ -16,8 +16,8 @@ Digest = Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
 class PoolSettings(SettingsModel):
     """A pool of vLLM that runs a pooling model."""
 
-    url: Annotated[AnyHttpUrl, AfterValidator(encrypted_or_local)]
-    """Base URL, which ends in /v1."""
+    base_urls: list[Annotated[AnyHttpUrl, AfterValidator(encrypted_or_local)]] = Field(min_length=1, max_length=64)
+    """Base URLs of the replicas, each of which ends in /v1. Requests take turns; a replica that fails is used last."""
     model: str = Field(min_length=1, max_length=200)
     """Name of the model at the pool."""
     model_digest: Digest
@@ -43,9 +43,16 @@ class PoolSettings(SettingsModel):
     def _certificate_with_key(self) -> Self:
         if (self.certificate is None) != (self.key is None):
             raise ValueError("expected `certificate` and `key` together")
-        if self.url.scheme == "https" and self.ca is None:
+        if self.is_encrypted and self.ca is None:
             raise ValueError("expected `ca` for an https URL")
+        if len({url.scheme for url in self.base_urls}) > 1 or len(set(self.base_urls)) < len(self.base_urls):
+            raise ValueError("expected different URLs with one scheme in `base_urls`")
         return self
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether the replicas use TLS."""
+        return self.base_urls[0].scheme == "https"
 
 
 class EmbeddingSettings(PoolSettings):

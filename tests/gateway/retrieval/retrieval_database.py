@@ -51,7 +51,12 @@ class RetrievalDatabase:
         key.write_text(uuid.uuid4().hex * 2)
         key.chmod(0o600)
         (folder / "dsn").write_text(self.dsn("sovctl_retrieval"))
-        embedding = {"url": "http://127.0.0.1:9/v1", "model": "e5", "model_digest": DIGEST, "dimensions": DIMENSIONS}
+        embedding = {
+            "base_urls": ["http://127.0.0.1:9/v1"],
+            "model": "e5",
+            "model_digest": DIGEST,
+            "dimensions": DIMENSIONS,
+        }
         self.content: dict[str, Any] = {
             "listen": {"address": "127.0.0.1", "port": 8446, "certificate": "c", "key": "k", "client_ca": "ca"},
             "administrators": ["retrieval-admin"],

@@ -56,8 +56,8 @@ class RetrievalService:
             "administrators": [ADMINISTRATOR],
             "gateways": [GATEWAY],
             "principal": {"jwks_file": str(folder / "jwks.json"), "issuer": "sovctl.test/gateway"},
-            "embedding": {"url": pool.url, "model": MODEL, "model_digest": DIGEST, "dimensions": DIMENSIONS},
-            "rerank": {"url": pool.url, "model": "words", "model_digest": DIGEST},
+            "embedding": {"base_urls": [pool.url], "model": MODEL, "model_digest": DIGEST, "dimensions": DIMENSIONS},
+            "rerank": {"base_urls": [pool.url], "model": "words", "model_digest": DIGEST},
         }
         self.config.write_text(yaml.safe_dump(database.content))
 

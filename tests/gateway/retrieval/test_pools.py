@@ -31,8 +31,8 @@ def server() -> Iterator[PoolingServer]:
         yield served
 
 
-def embedding(url: str, **more: Any) -> EmbeddingSettings:
-    return EmbeddingSettings(url=url, model=MODEL, model_digest=DIGEST, dimensions=DIMENSIONS, **more)
+def embedding(*urls: str, **more: Any) -> EmbeddingSettings:
+    return EmbeddingSettings(base_urls=urls, model=MODEL, model_digest=DIGEST, dimensions=DIMENSIONS, **more)
 
 
 def embed(settings: EmbeddingSettings, texts: list[str], kind: Any = "passage") -> list[list[float]]:
@@ -95,8 +95,37 @@ def test_a_pool_that_is_away_is_unavailable() -> None:
         embed(embedding("http://127.0.0.1:9/v1"), ["a"])
 
 
+def test_all_replicas_serve_and_a_failed_one_is_replaced() -> None:
+    texts = [f"text number {n}" for n in range(8)]
+    expected = [pooling_server.vector(text) for text in texts]
+
+    async def run(*urls: str) -> list[list[float]]:
+        client = EmbeddingClient(embedding(*urls, batch_texts=1))
+        try:
+            return [vector for text in texts for vector in await client.embed([text], "passage")]
+        finally:
+            await client.close()
+
+    with pooling_server.pooling_server() as one, pooling_server.pooling_server() as other:
+        assert asyncio.run(run(one.url, other.url)) == [pytest.approx(each) for each in expected]
+        assert [len(one.bodies), len(other.bodies)] == [4, 4]
+        one.fault = "down"
+        assert asyncio.run(run("http://127.0.0.1:9/v1", one.url, other.url)) == [
+            pytest.approx(each) for each in expected
+        ]
+        # One request shows that the first replica fails; the others are not sent to it.
+        assert [len(one.bodies), len(other.bodies)] == [5, 12]
+        other.fault = "down"
+        with pytest.raises(PoolUnavailable, match="status 200, got 500"):
+            asyncio.run(run(one.url, other.url))
+        one.fault = other.fault = ""
+        with pytest.raises(PoolRefused):
+            embed(embedding(one.url, other.url), ["word " * (pooling_server.MAX_WORDS + 1)])
+        assert len(one.bodies) + len(other.bodies) == 5 + 12 + 2 + 1
+
+
 def test_rerank_scores_have_the_order_of_the_texts(server: PoolingServer) -> None:
-    settings = RerankSettings(url=server.url, model=MODEL, model_digest=DIGEST, batch_texts=2)
+    settings = RerankSettings(base_urls=[server.url], model=MODEL, model_digest=DIGEST, batch_texts=2)
     texts = ["other words", "card limit", "the card"]
     assert rerank(settings, "card limit", texts) == [0.0, 1.0, 0.5]
     server.fault = "short"
@@ -125,10 +154,14 @@ def test_mutual_tls_and_api_key(pki: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"url": "http://192.0.2.1/v1"},
-        {"url": "https://192.0.2.1/v1"},
-        {"url": "http://127.0.0.1/v1", "certificate": "x"},
-        {"url": "http://127.0.0.1/v1", "model_digest": "md5:1"},
+        {"base_urls": []},
+        {"base_urls": ["http://192.0.2.1/v1"]},
+        {"base_urls": ["http://127.0.0.1/v1", "http://192.0.2.1/v1"]},
+        {"base_urls": ["https://192.0.2.1/v1"]},
+        {"base_urls": ["http://127.0.0.1/v1", "http://127.0.0.1/v1"]},
+        {"base_urls": ["http://127.0.0.1/v1", "https://127.0.0.1/v1"], "ca": "ca"},
+        {"base_urls": ["http://127.0.0.1/v1"], "certificate": "x"},
+        {"base_urls": ["http://127.0.0.1/v1"], "model_digest": "md5:1"},
     ],
 )
 def test_refuses_unsafe_settings(wrong: dict[str, Any]) -> None:

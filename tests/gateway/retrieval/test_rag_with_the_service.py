@@ -81,7 +81,7 @@ class Site:
 def site(tmp_path: Path, pki: Any, vector_server: Any) -> Iterator[Site]:
     port = unused_port()
     with pooling_server.pooling_server() as pool:
-        embedding = {"url": pool.url, "model": pooling_server.MODEL, "model_digest": DIGEST}
+        embedding = {"base_urls": [pool.url], "model": pooling_server.MODEL, "model_digest": DIGEST}
         embedding |= {"dimensions": pooling_server.DIMENSIONS}
         listen = {"address": "127.0.0.1", "port": port, "certificate": str(pki.certificate_file)}
         listen |= {"key": str(pki.key_file), "client_ca": str(pki.ca_file)}

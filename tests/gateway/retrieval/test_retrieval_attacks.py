@@ -103,7 +103,11 @@ def test_no_table_is_readable_or_writable(attack: Run) -> None:
             "SELECT relname FROM pg_class WHERE relnamespace = 'retrieval'::regnamespace AND relkind = 'r'"
         )
         assert {row["relname"] for row in listed} == set(TABLES)
-        for settings in ("SELECT 1", "SET sovctl.groups = '{1,2}'", "SET sovctl.mode = 'manage'"):
+        for settings in (
+            "SELECT 1",
+            "SET sovctl.groups = '{1,2}'; SET sovctl.denied = '{}'",
+            "SET sovctl.mode = 'manage'",
+        ):
             await on.session.execute(settings)
             for table in TABLES:
                 for statement in (
@@ -129,7 +133,7 @@ def test_no_table_is_readable_or_writable(attack: Run) -> None:
 
 def test_settings_give_no_group(attack: Run) -> None:
     async def use(on: Attack) -> None:
-        await on.session.execute("SET sovctl.groups = '{1,2,3}'; SET sovctl.mode = 'manage'")
+        await on.session.execute("SET sovctl.groups = '{1,2,3}'; SET sovctl.denied = '{}'; SET sovctl.mode = 'manage'")
         for path in PATHS:
             assert await on.texts(on.claim(), path) == []
             assert await on.texts(on.claim("staff"), path) == ["open at noon"]
@@ -290,6 +294,45 @@ def test_a_replayed_claim_ends_with_the_revocation(attack: Run) -> None:
     attack(use)
 
 
+def test_a_group_of_deny_applies_if_token_or_directory_states_it(attack: Run) -> None:
+    async def use(on: Attack) -> None:
+        await on.store.set_groups("handbook", "merger", Groups(frozenset({"board"}), frozenset({"contractors"})))
+        members = {"board": ["sso:anna"], "staff": ["sso:anna"]}
+        for path in PATHS:
+            # Without an export, only the token states groups.
+            assert await on.texts(on.claim("board"), path) == [HIDDEN]
+            assert await on.texts(on.claim("board", "contractors"), path) == []
+        for contractors, claimed, expected in (
+            ([], ("board",), [HIDDEN]),
+            (["sso:anna"], ("board",), []),  # the token conceals the group
+            ([], ("board", "contractors"), []),  # the export lacks it
+            (["sso:anna"], ("board", "contractors"), []),
+            (["sso:bert"], ("board",), [HIDDEN]),
+            (["sso:anna"], (), []),  # a group of the export alone gives nothing
+        ):
+            await on.store.set_directory({**members, "contractors": contractors})
+            for path in PATHS:
+                assert await on.texts(on.claim(*claimed), path) == expected, (contractors, claimed)
+            assert (await on.store.visible(on.claim(*claimed)))[0] == len(expected)
+
+    attack(use)
+
+
+def test_policies_of_an_older_database_are_replaced(database: RetrievalDatabase) -> None:
+    database.psql(
+        "DROP POLICY read ON retrieval.document; DROP POLICY read ON retrieval.vectors_1_1;"
+        "CREATE POLICY read ON retrieval.document FOR SELECT TO sovctl_retrieval_reader USING (true);"
+        "CREATE POLICY read ON retrieval.vectors_1_1 FOR SELECT TO sovctl_retrieval_reader USING (true);"
+        "DELETE FROM retrieval.migration WHERE name = 'policies.sql'"
+    )
+    assert asyncio.run(database.migrate())
+    permissive = "SELECT count(*) FROM pg_policies WHERE schemaname = 'retrieval' AND qual = 'true'"
+    assert int(database.psql(permissive)) == 0
+    policies = "SELECT count(*) FROM pg_policies WHERE policyname = 'read' AND qual LIKE '%sovctl.denied%'"
+    assert int(database.psql(policies)) == 3  # the documents, and vectors of two collections
+    assert not asyncio.run(database.migrate())
+
+
 def test_an_old_snapshot_gives_no_access_after_a_revocation(attack: Run) -> None:
     async def use(on: Attack) -> None:
         for isolation in ("repeatable_read", "serializable"):
@@ -399,7 +442,8 @@ def test_statistics_plans_and_leaky_functions_show_no_hidden_row(attack: Run) ->
                 "SELECT array_agg(id) FROM retrieval.member_group WHERE name = 'staff'"
             )
             await on.superuser.execute("SET ROLE sovctl_retrieval_reader")
-            await on.superuser.execute("SELECT set_config('sovctl.groups', $1::integer[]::text, false)", numbers)
+            for name in ("groups", "denied"):
+                await on.superuser.execute(f"SELECT set_config('sovctl.{name}', $1::integer[]::text, false)", numbers)
             for table, column in (("document", "title"), ("chunk", "text")):
                 await on.superuser.fetch(f"SELECT * FROM retrieval.{table} WHERE public.leaky({column})")
             await on.superuser.execute("RESET ROLE")

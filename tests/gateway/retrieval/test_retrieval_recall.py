@@ -26,7 +26,12 @@ def loaded(
     made = RetrievalDatabase(
         vector_server,
         tmp_path_factory.mktemp("recall"),
-        embedding={"url": "http://127.0.0.1:9/v1", "model": "m", "model_digest": DIGEST, "dimensions": DIMENSIONS},
+        embedding={
+            "base_urls": ["http://127.0.0.1:9/v1"],
+            "model": "m",
+            "model_digest": DIGEST,
+            "dimensions": DIMENSIONS,
+        },
         exact_below_rows=2_000,  # a tenth of the default, as the corpus
     )
     content = corpus(CHUNKS, DIMENSIONS, QUERIES)
