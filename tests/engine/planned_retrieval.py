@@ -29,6 +29,7 @@ def answer(desired: Desired) -> dict[str, Any]:
             name: {each: each in attributes for each in postgresql.ATTRIBUTES}
             for name, attributes in state["roles"].items()
         },
+        "role_settings": list(state["role_settings"]),
         "members": 0,
         "unforced": None,
     }
@@ -78,5 +79,6 @@ def handles(desired: Desired) -> Iterator[Handle]:
     yield answered("pgvector", extensions={"pgcrypto": "1.3", "vector": "0.5.1"})
     bypass = {**planned["roles"]["sovctl_retrieval"], "rolbypassrls": True}
     yield answered("roles", roles={**planned["roles"], "sovctl_retrieval": bypass})
+    yield answered("role_settings", role_settings=None)
     yield answered("memberships", members=1)
     yield answered("tables_without_forced_rls", unforced=["chunks"])

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,19 @@ class PostgresqlServer:
     Args:
         certificate_file: with the address 127.0.0.1 in it.
         shared_buffers: memory for pages of tables and indexes.
+        settings: further settings, by name.
     """
 
-    def __init__(self, certificate_file: Path, key_file: Path, ca_file: Path, *, shared_buffers: str = "32MB") -> None:
-        self._shared_buffers = shared_buffers
+    def __init__(
+        self,
+        certificate_file: Path,
+        key_file: Path,
+        ca_file: Path,
+        *,
+        shared_buffers: str = "32MB",
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        self._settings = {"shared_buffers": shared_buffers, **(settings or {})}
         self.bin = binaries()
         self.ca_file = ca_file
         self.folder = Path(tempfile.mkdtemp(prefix="sovctl-pg-"))
@@ -82,8 +92,8 @@ class PostgresqlServer:
             "ssl": "on",
             "ssl_cert_file": self.folder / "server.pem",
             "ssl_key_file": self.folder / "server.key",
-            "shared_buffers": self._shared_buffers,
             "max_connections": 60,
+            **self._settings,
         }
         arguments = [f"-c{name}={value}" for name, value in options.items()]
         with (self.folder / "log").open("ab") as log:
@@ -123,6 +133,10 @@ class PostgresqlServer:
     def psql(self, statement: str, *, database: str = DATABASE) -> str:
         """What psql prints for a statement."""
         return self._run("psql", *self._place, "-d", database, "-At", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement)
+
+    def run_file(self, path: Path) -> None:
+        """Run the statements of a file with psql, as `postgres` of a node does."""
+        self._run("psql", *self._place, "-d", "postgres", "-q", "-v", "ON_ERROR_STOP=1", "-f", path)
 
     def dump(self) -> bytes:
         """What `pg_dump` writes, and the server's files: tables and write-ahead log."""

@@ -69,6 +69,7 @@ def desired(retrieval: Retrieval, facts: NodeFacts | None) -> Desired | None:
             "settings": postgresql.settings(retrieval),
             "pgvector": PGVECTOR,
             "roles": postgresql.EXPECTED_ROLES,
+            "role_settings": postgresql.ROLE_SETTINGS,
             "memberships": 0,
             "tables_without_forced_rls": [],
         },

@@ -59,6 +59,9 @@ def files(retrieval: Retrieval, data: str) -> dict[str, str]:
     return {path: HEAD + "\n".join(rows) + "\n" for path, rows in texts.items()}
 
 
+ROLE_SETTINGS = ["log_min_messages=log"]
+"""Settings of the role of the service (roles.sql). The message of an error can quote a text, so its errors are not
+logged; only a superuser can change this. Errors of PostgreSQL's own processes are logged."""
 EXPECTED_ROLES: dict[str, list[str]] = {ROLE: ["rolcanlogin"], OWNER: [], READER: []}
 """Attributes of the roles: none bypasses row level security, and only that of the service can log in. `migrate` of the
 service creates them too."""
@@ -69,6 +72,7 @@ SELECT json_build_object(
   'extensions', (SELECT json_object_agg(extname, extversion) FROM pg_extension),
   'roles', (SELECT json_object_agg(rolname, to_json(pg_roles)) FROM pg_roles
     WHERE rolname !~ '^pg_' AND rolname <> 'postgres'),
+  'role_settings', (SELECT to_json(rolconfig) FROM pg_roles WHERE rolname = 'sovctl_retrieval'),
   'members', (SELECT count(*) FROM pg_auth_members JOIN pg_roles ON pg_roles.oid = member
     WHERE rolname = 'sovctl_retrieval'),
   'unforced', (SELECT json_agg(relname ORDER BY relname)
@@ -76,7 +80,7 @@ SELECT json_build_object(
     WHERE relkind IN ('r', 'p') AND nspname NOT IN ('pg_catalog', 'information_schema')
       AND NOT (relrowsecurity AND relforcerowsecurity)))"""
 """One row with a JSON object: settings of the files, extensions, roles that PostgreSQL does not create itself,
-memberships of the role of the service, and tables whose row level security is not forced."""
+settings and memberships of the role of the service, and tables whose row level security is not forced."""
 COMMAND = (
     *("psql", "--no-psqlrc", "--tuples-only", "--no-align", f"--host={SOCKETS}", f"--username={SUPERUSER}"),
     *(f"--dbname={DATABASE}", f"--command={QUERY}"),
@@ -99,9 +103,10 @@ def observed(text: str, wanted: Mapping[str, str]) -> dict[str, Any]:
                 name: [each for each in ATTRIBUTES if attributes[each]]
                 for name, attributes in (found["roles"] or {}).items()
             },
+            "role_settings": found["role_settings"] or [],
             "memberships": found["members"],
             "tables_without_forced_rls": found["unforced"] or [],
         }
     except MALFORMED:
-        names = ("settings", "pgvector", "roles", "memberships", "tables_without_forced_rls")
+        names = ("settings", "pgvector", "roles", "role_settings", "memberships", "tables_without_forced_rls")
         return dict.fromkeys(names)

@@ -9,6 +9,8 @@ ALTER ROLE sovctl_retrieval LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROL
 SELECT format('REVOKE %I FROM sovctl_retrieval', granted.rolname) FROM pg_auth_members
   JOIN pg_roles AS granted ON granted.oid = roleid JOIN pg_roles AS member ON member.oid = pg_auth_members.member
   WHERE member.rolname = 'sovctl_retrieval' \gexec
+-- The message of an error can quote a text: invalid input syntax for type integer: "...". The service logs its SQLSTATE.
+ALTER ROLE sovctl_retrieval SET log_min_messages = 'log';
 SELECT 'CREATE DATABASE sovctl_retrieval OWNER sovctl_retrieval_owner'
   WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = 'sovctl_retrieval') \gexec
 REVOKE ALL ON DATABASE sovctl_retrieval FROM PUBLIC;

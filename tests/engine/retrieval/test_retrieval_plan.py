@@ -111,7 +111,7 @@ def test_a_node_as_planned_has_no_change_and_every_change_by_hand_is_one(context
 def test_a_database_that_does_not_answer_is_a_change(context: Context, text: str) -> None:
     facts = laid(context, "s1")
     silent = replace(facts, answers={**facts.answers, PROBE: {"exit_code": 2, "stdout": text, "stderr": ""}})
-    keys = {"settings", "pgvector", "roles", "memberships", "tables_without_forced_rls"}
+    keys = {"settings", "pgvector", "roles", "role_settings", "memberships", "tables_without_forced_rls"}
     assert keys <= set(changed(context, silent)["database"])
 
 
