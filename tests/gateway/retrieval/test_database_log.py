@@ -67,7 +67,8 @@ def log_after_failures(server: PostgresqlServer, database: RetrievalDatabase) ->
     asyncio.run(database.migrate())
     asyncio.run(by_hand())
     database.with_store(use)
-    return (server.folder / "log").read_text()
+    text: str = (server.folder / "log").read_text()
+    return text
 
 
 def test_no_text_of_a_failed_statement_is_logged(planned: PostgresqlServer, tmp_path: Path) -> None:
