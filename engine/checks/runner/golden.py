@@ -1,4 +1,5 @@
-"""Records the tokens of pools (`sovctl golden record`): two runs of `pool.golden-tokens`, whose answers must agree.
+"""Records the tokens of pools (`sovctl golden record`): two runs of `pool.golden-tokens` and
+`pool.chat-template`, whose answers must agree.
 
 The verdicts of both runs are stored as evidence. They are UNKNOWN before the first record.
 """
@@ -11,10 +12,12 @@ from datetime import UTC, datetime
 
 from sovctl.support.errors import InputError, SovctlError
 
+from ...facts.benchmarks.chat_template import Rendered, template_differences
 from ...facts.benchmarks.golden_tokens import Binding, Completion, GoldenRecord, differences
 from ...facts.unreadable import Unreadable
 from ...site import golden_tokens as store
 from ...site.site import Site
+from ..definitions.pool import chat_template
 from ..definitions.pool.golden_tokens import Expected, GoldenTokens, read_golden
 from ..model.check import Level
 from ..model.result import Result, output_of
@@ -63,7 +66,7 @@ def record(site: Site, *, pools: Collection[str] = (), replace: bool = False) ->
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     answers = {name: agreed(name, list(_answers(results, name))) for name in sorted(wanted)}
     records = [
-        GoldenRecord(name, answer.binding, answer.completions, now, evidence[-1])
+        GoldenRecord(name, answer.binding, answer.completions, now, evidence[-1], agreed_templates(results, name))
         for name, answer in answers.items()
         if answer is not None
     ]
@@ -73,7 +76,12 @@ def record(site: Site, *, pools: Collection[str] = (), replace: bool = False) ->
 
 
 def _run(site: Site) -> RunResult:
-    return run(site, today=datetime.now(UTC).date(), checks=[GoldenTokens.id], level=Level.BURN_IN)
+    return run(
+        site,
+        today=datetime.now(UTC).date(),
+        checks=[GoldenTokens.id, chat_template.ChatTemplate.id],
+        level=Level.BURN_IN,
+    )
 
 
 def _answers(results: Sequence[RunResult], pool: str) -> Iterator[Answer]:
@@ -122,3 +130,39 @@ def agreed(pool: str, answers: Sequence[Answer]) -> Answer | None:
                 hint="drain the node and run: sovctl verify --level full",
             )
     return answers[0] if answers else None
+
+
+def agreed_templates(results: Sequence[RunResult], pool: str) -> tuple[Rendered, ...]:
+    """Return the messages of a pool as all replicas render them in all runs; empty for a pool without `/tokenize`.
+
+    Raises:
+        SovctlError: a replica did not answer, or two answers differ.
+    """
+    found: list[tuple[str, tuple[Rendered, ...]]] = []
+    for each in results:
+        for target, result in zip(each.targets, each.results, strict=True):
+            if isinstance(target.expectation, chat_template.Expected) and target.expectation.pool == pool:
+                found.append((target.name, rendered_of(target.name, result)))
+    for name, rendered in found[1:]:
+        if deviation := next(template_differences(found[0][1], rendered), None):
+            raise SovctlError(
+                f"expected {deviation[0]}, got {deviation[1]}: two answers of pool {pool} differ",
+                where=f"{found[0][0]}, {name}",
+                hint="compare the models of both nodes: sovctl verify --check model.checksum",
+            )
+    return found[0][1] if found else ()
+
+
+def rendered_of(name: str, result: Result) -> tuple[Rendered, ...]:
+    """Return the messages in the output of one result.
+
+    Raises:
+        SovctlError: the probe failed, or its output is incomplete.
+    """
+    output = output_of(result.raw)
+    try:
+        if output.exit_code != 0:
+            raise Unreadable("tokens", result.reason, where=name, is_description=True)
+        return chat_template.read_rendered(output)[1]
+    except Unreadable as error:
+        raise SovctlError(str(error), where=name, hint="sovctl verify --check 'pool.*'") from None

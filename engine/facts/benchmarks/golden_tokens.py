@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ..unreadable import MALFORMED, Unreadable, excerpt
+from .chat_template import Rendered
 
 _WHERE = "golden tokens"
 
@@ -71,6 +72,7 @@ class GoldenRecord:
     Args:
         time: UTC, ISO 8601.
         run: evidence run in which they were recorded.
+        templates: messages as the chat template renders them; empty in a record of an earlier release.
     """
 
     pool: str
@@ -78,6 +80,7 @@ class GoldenRecord:
     completions: tuple[Completion, ...]
     time: str
     run: str
+    templates: tuple[Rendered, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -95,7 +98,8 @@ class GoldenRecord:
             completions = tuple(_completion(each) for each in value["completions"])
             if not completions:
                 raise Unreadable("completions in the record", "none", where=_WHERE, is_description=True)
-            return cls(_text(value["pool"]), binding, completions, _text(value["time"]), _text(value["run"]))
+            templates = tuple(Rendered.from_json(each) for each in value.get("templates", ()))
+            return cls(_text(value["pool"]), binding, completions, _text(value["time"]), _text(value["run"]), templates)
         except MALFORMED:
             raise Unreadable("a record of golden tokens", excerpt(str(value)), where=_WHERE) from None
 

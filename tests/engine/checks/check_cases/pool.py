@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from check_cases.case import FAIL, UNKNOWN, WARN, A, B, Bad, Sample, lines
 
 from sovctl.engine.checks.definitions.pool import (
     _replicas,
+    chat_template,
     development_routes_closed,
     golden_tokens,
     group_running,
 )
 from sovctl.engine.checks.definitions.pool._mutual_tls import UNAUTHENTICATED_PATHS
+from sovctl.engine.facts.benchmarks.chat_template import Rendered
 from sovctl.engine.facts.benchmarks.golden_tokens import Binding, Completion, GoldenRecord
 from sovctl.engine.resources.serving.profile import VARIABLES
 
@@ -108,6 +112,14 @@ BINDING = Binding(
 )
 RECORD = GoldenRecord("chat", BINDING, (COMPLETION, COMPLETION), "2026-11-28T07:00:00Z", "run-1")
 GOLDEN = golden_tokens.Expected(**vars(POOL), pool="chat", model="echo", record=RECORD, tolerance=0.15)
+
+SHAPES = (Rendered("user", (1, 5, 6)), Rendered("tools", None))
+TEMPLATE = chat_template.Expected(**vars(POOL), pool="chat", model="echo", record=replace(RECORD, templates=SHAPES))
+
+
+def rendered(user: object = (1, 5, 6), tools: object = None, **more: object) -> str:
+    """Output of chat_template.py."""
+    return lines({"shape": "user", "token_ids": user} | more, {"shape": "tools", "token_ids": tools})
 
 
 def answers(version: str = "0.32.0", prompts: int = 2, **second: object) -> str:
@@ -218,6 +230,22 @@ SAMPLES = {
             "stopped": Bad({"unit": STOPPED_UNIT}, FAIL, "running"),
         },
         ("SubState", "MainPID"),
+    ),
+    "pool.chat-template": Sample(
+        TEMPLATE,
+        {"shapes": rendered(), "model": f"{A}  -\n"},
+        {
+            "double-bos": Bad({"shapes": rendered([1, 1, 5, 6])}, FAIL, "a double BOS: token 1 twice"),
+            "no-bos": Bad({"shapes": rendered([5, 6])}, FAIL, "no BOS"),
+            "other-token": Bad({"shapes": rendered([1, 5, 7])}, FAIL, "differ from token 2"),
+            "longer": Bad({"shapes": rendered([1, 5, 6, 7])}, FAIL, "4 tokens, which differ from token 3"),
+            "now-refused": Bad({"shapes": rendered(None)}, FAIL, "of shape user, got a refusal"),
+            "no-longer-refused": Bad({"shapes": rendered(tools=[1])}, FAIL, "a refusal of shape tools, got 1 tokens"),
+            "fewer": Bad({"shapes": lines({"shape": "user", "token_ids": [1, 5, 6]})}, FAIL, "shape tools, got none"),
+            "not-a-number": Bad({"shapes": rendered([True])}, UNKNOWN, "one JSON object"),
+            "closed": Bad({"shapes": rendered(error="ValueError: http 404")}, UNKNOWN, "http 404"),
+            "other-model": Bad({"model": f"{B}  -\n"}, UNKNOWN, "a record of this model"),
+        },
     ),
     "pool.golden-tokens": Sample(
         GOLDEN,
