@@ -24,6 +24,7 @@ from heapq import heappop, heappush
 from sovctl.support.errors import Problem, SpecError
 
 from .catalog import Catalog, load_catalog
+from .catalog.mig_layout import usable_by
 from .spec import NodeGroup, Pool, SiteSpec
 
 
@@ -32,7 +33,8 @@ class Rank:
     """The server process of a replica on one node.
 
     Args:
-        gpus: indices on the node, ascending: GPUs per stage x stages on this node.
+        gpus: positions in `Catalog.devices` of the node, ascending: GPUs per stage x stages on this node. Without MIG,
+            they are the indices of the GPUs.
         node_rank: vLLM's --node-rank; 0 is the head, which serves the API.
     """
 
@@ -108,11 +110,10 @@ class GpuAllocator:
     def __init__(self, spec: SiteSpec, catalog: Catalog) -> None:
         self.pools = spec.pools
         self._groups: dict[str, NodeGroup] = {group.name: group for group in spec.node_groups}
-        self._gpus = {
-            group.name: machine[0].gpus
-            for group in spec.node_groups
-            if (machine := catalog.machine(group.platform, group.mig)) is not None
+        self._devices = {
+            group.name: devices for group in spec.node_groups if (devices := catalog.devices(group)) is not None
         }
+        self._gpus = {name: len(devices) for name, devices in self._devices.items()}
         self._holder: dict[tuple[str, int], str] = {}
         self._turns: dict[str, tuple[Pool, list[Replica]]] = {}
 
@@ -156,9 +157,8 @@ class GpuAllocator:
         return [name for name in dict.fromkeys(pool.nodes) if name in names] if pool.nodes else names
 
     def _usable(self, pool: Pool) -> list[int]:
-        """Return the GPU indices of a node that the pool may use."""
-        count = self._gpus.get(pool.node_group, 0)
-        return sorted({gpu for gpu in pool.gpus if gpu < count}) if pool.gpus else list(range(count))
+        """Return the GPUs of a node that the pool may use, by their positions in `Catalog.devices`."""
+        return usable_by(self._devices.get(pool.node_group, ()), pool)
 
     def _shapes(self, pool: Pool) -> list[tuple[int, int]]:
         """Return (nodes of a replica, GPUs on each), fewest nodes first; empty if one stage does not fit a node."""

@@ -57,7 +57,7 @@ def _summary(loaded: LoadedSpec) -> dict[str, Any]:
     from sovctl.engine.placement import assign_gpus
 
     spec = loaded.spec
-    machines = [loaded.catalog.machine(group.platform, group.mig) for group, _ in spec.nodes()]
+    devices = [loaded.catalog.devices(group) or () for group, _ in spec.nodes()]
     replicas = assign_gpus(spec, loaded.catalog)
     return {
         "path": str(loaded.path),
@@ -67,7 +67,7 @@ def _summary(loaded: LoadedSpec) -> dict[str, Any]:
         "nodes": len(spec.nodes()),
         "pools": len(spec.pools),
         "replicas": len(replicas),
-        "gpus": sum(machine[0].gpus for machine in machines if machine),
+        "gpus": sum(map(len, devices)),
         "gpus_used": sum(len(rank.gpus) for replica in replicas for rank in replica.ranks),
         "exceptions": len(spec.perimeter.exceptions),
         "spec_sha256": loaded.spec_sha256,

@@ -15,11 +15,13 @@ from functools import cache
 from sovctl.compliance.controls.builtin_packs import pack_names
 from sovctl.support.package_files import package_folder
 
+from ..spec import NodeGroup, Pool
 from .calibrations import ServerCalibration
 from .drivers import DriverLock, load_driver_locks
 from .engines import ENGINES
 from .gpus import Gpu, load_gpus
-from .mig import slice_gpu, slices_of, with_mig_slices
+from .mig import slice_gpu, with_devices
+from .mig_layout import Device, devices_of, profile_of
 from .models import ModelEntry, load_models
 from .platforms import Platform, ScalableUnit, load_platforms, load_scalable_units
 from .serve_flags import ServeFlags, load_serve_flags
@@ -49,21 +51,32 @@ class Catalog:
         """Return the GPU of a platform; None for a service node."""
         return self.gpus[platform.gpu] if platform.gpu else None
 
-    def machine(self, platform: str, mig: str | None = None) -> tuple[Platform, Gpu | None] | None:
-        """Return a platform and its GPU or MIG slice; None if the catalogue does not contain it.
+    def devices(self, group: NodeGroup) -> tuple[Device, ...] | None:
+        """Return the GPUs and MIG instances of each node of a group; None if the platform or the layout is invalid."""
+        found = self.platforms.get(group.platform)
+        return None if found is None else devices_of(found.gpu or "", found.gpus, group)
+
+    def machine(self, group: NodeGroup, pool: Pool | None = None) -> tuple[Platform, Gpu | None] | None:
+        """Return the platform of a group, and the GPU or MIG slice that a pool uses there.
 
         Args:
-            mig: MIG profile; None for whole GPUs.
+            pool: None for the only MIG profile of the group, or its whole GPUs.
+
+        Returns:
+            `gpus` of the platform counts the devices of this size. None if the catalogue does not contain the platform
+            or the profile, or if the group has no such device.
         """
-        found = self.platforms.get(platform)
-        if found is None:
+        found, devices = self.platforms.get(group.platform), self.devices(group)
+        if found is None or devices is None:
             return None
         gpu = self.gpu_of(found)
-        if mig is None:
+        if not group.is_divided:
             return found, gpu
-        if gpu is None or mig not in slices_of(gpu.id):
+        profile = profile_of(devices, pool)
+        count = sum(each.profile == profile for each in devices)
+        if gpu is None or count == 0:
             return None
-        return with_mig_slices(found, mig), slice_gpu(gpu, mig)
+        return with_devices(found, count), gpu if profile is None else slice_gpu(gpu, profile)
 
 
 @cache

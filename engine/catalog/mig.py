@@ -77,11 +77,7 @@ def slice_gpu(gpu: Gpu, profile: str) -> Gpu:
     )
 
 
-def with_mig_slices(platform: Platform, profile: str) -> Platform:
-    """Return the platform with all GPUs sliced; `gpus` counts slices.
-
-    Raises:
-        KeyError: the GPU does not have this profile.
-    """
-    each = slices_of(platform.gpu or "")[profile].instances
-    return platform.model_copy(update={"gpus": platform.gpus * each, "system_gpus": platform.system_gpus * each})
+def with_devices(platform: Platform, count: int) -> Platform:
+    """Return the platform with `count` GPUs or MIG slices of one size instead of its GPUs."""
+    of_system = platform.system_gpus * count // platform.gpus
+    return platform.model_copy(update={"gpus": count, "system_gpus": of_system})

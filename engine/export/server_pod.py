@@ -31,7 +31,14 @@ ROUTES = PROGRAM.rpartition("/")[2]
 ACCOUNT = {"HOME": "/tmp", "USER": ENGINE_USER}  # noqa: S108 - the only writable folder of a pod
 """Variables of a user that the image's /etc/passwd lacks. Without USER, PyTorch looks the user up and fails."""
 _OF_NODE = frozenset(
-    ["CUDA_VISIBLE_DEVICES", "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "UCX_NET_DEVICES"]
+    [
+        "CUDA_VISIBLE_DEVICES",
+        "GLOO_SOCKET_IFNAME",
+        "NCCL_SOCKET_IFNAME",
+        "NCCL_IB_HCA",
+        "SOVCTL_MIG_INSTANCE",
+        "UCX_NET_DEVICES",
+    ]
 )
 """Variables with names of devices of a node, which a pod does not have. The device plugin assigns GPUs."""
 PROBE_PERIOD_S, PROBE_TIMEOUT_S = 60, 65

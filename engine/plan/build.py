@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 
 from sovctl.support.canonical_json import sha256_hex
-from sovctl.support.errors import InputError
 from sovctl.support.package_files import package_folder
 
 from ..catalog.board_services import load_board_services
@@ -65,21 +64,14 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
     """Return the input of the resource types, without the fingerprints of credentials.
 
     Raises:
-        SpecError, InputError: pools cannot be placed, a file of site.yaml is absent, or a node group uses MIG.
+        SpecError, InputError: pools cannot be placed, or a file of site.yaml is absent.
     """
-    for index, group in enumerate(spec.node_groups):
-        if group.mig is not None:
-            raise InputError(
-                f"expected whole GPUs, got slices of {group.mig} on {group.name}: sovctl sizes and validates MIG, but "
-                "does not configure or check it",
-                where=f"node_groups[{index}].mig",
-                hint="use `sovctl size`, or remove `mig` to plan this site with whole GPUs",
-            )
     catalog = catalog_of(spec, site_folder)
     key_file, access_key_file = site_folder / spec.artifacts.apt_key_file, site_folder / spec.access.key_file
     return Context(
         spec=spec,
         platforms=catalog.platforms,
+        divided={group.name: catalog.devices(group) or () for group in spec.node_groups if group.is_divided},
         models=catalog.models,
         lock=driver_lock(spec.software.lock),
         replicas=tuple(assign_gpus(spec, catalog)),

@@ -14,10 +14,11 @@ from sovctl.support.package_files import package_folder
 
 from ..catalog.drivers import DriverLock
 from ..catalog.engines import ENGINES, Engine
+from ..catalog.mig_layout import Device
 from ..catalog.models import ModelEntry
 from ..catalog.platforms import Platform
 from ..mirror.snapshots import MirrorSnapshot
-from ..placement import Replica
+from ..placement import Rank, Replica
 from ..spec import Model, Node, NodeGroup, Pool, SiteSpec
 from ..spec.gateway.section import Gateway
 from ..spec.monitoring import MonitoringServer
@@ -62,6 +63,7 @@ class Context:
         baselines: records of the baselines of nodes, by node; empty before the first apply.
         removed: nodes that sovctl manages and site.yaml no longer contains.
         snapshot: selected one of `mirror.store`; None without one.
+        divided: devices of each node of the node groups with MIG, by group.
         access_key: public key of `access.key_file` as `type key`; empty if the file is absent or unreadable.
     """
 
@@ -83,6 +85,7 @@ class Context:
     removed: tuple[Node, ...] = ()
     access_key: str = ""
     snapshot: MirrorSnapshot | None = None
+    divided: Mapping[str, tuple[Device, ...]] = field(default_factory=dict)
 
     @property
     def engine(self) -> Engine:
@@ -117,6 +120,20 @@ class Context:
     def platform(self, node: Node) -> Platform:
         """Return the platform of a node."""
         return self.platforms[self.group(node).platform]
+
+    def mig_devices(self, node: Node) -> tuple[Device, ...]:
+        """Return the GPUs and MIG instances of a node; empty if its GPUs are whole."""
+        return self.divided.get(self.group(node).name, ())
+
+    def mig_instance(self, rank: Rank) -> Device | None:
+        """Return the MIG instance of a rank; None for whole GPUs."""
+        devices = self.mig_devices(self.nodes[rank.node])
+        return devices[rank.gpus[0]] if devices and devices[rank.gpus[0]].profile is not None else None
+
+    def gpu_indices(self, rank: Rank) -> list[int]:
+        """Return the indices of the GPUs of a rank on its node."""
+        devices = self.mig_devices(self.nodes[rank.node])
+        return [devices[each].gpu for each in rank.gpus] if devices else list(rank.gpus)
 
     def pool(self, name: str) -> Pool:
         """Return a pool by name."""

@@ -27,12 +27,14 @@ from ..spec.serving.prefill import Transport
 from .context import ROLES, Context, render
 from .credential import CERTIFICATES, TLS
 from .fabric import expected_fabric
+from .host.gpu_modes import DEVICES, devices
 from .orphan import orphan
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
 from .services.daemon import started_after
 from .serving.command_line import added_variables, given_flags, planned_flags
 from .serving.engines import environment, flags
+from .serving.environment import MIG_INSTANCE
 from .serving.flags import SHUTDOWN_TIMEOUT_S
 from .serving.group import (
     AGENT_PROGRAMS,
@@ -206,7 +208,13 @@ def _observe(facts: NodeFacts, desired: Desired) -> State | None:
         "runs_what_is_written": started_after(facts, unit, loaded),
         **(observed_agent(facts, desired.name) if desired.variables["group"] else {}),
         **(observed_proxy(facts, desired.name, built) if desired.variables["proxy"] else {}),
-        **_running(process, engine, desired.variables["environment"], is_group=bool(desired.variables["group"])),
+        **_running(
+            process,
+            engine,
+            desired.variables["environment"],
+            is_group=bool(desired.variables["group"]),
+            mig=devices(facts),
+        ),
     }
 
 
@@ -223,16 +231,24 @@ def _engine(context: Context) -> dict[str, str]:
     }
 
 
-def _running(process: UnitProcess | None, engine: Engine, planned: Mapping[str, str], *, is_group: bool) -> State:
-    """Return the state of the server's process; None for every key without a process."""
+def _running(
+    process: UnitProcess | None, engine: Engine, planned: Mapping[str, str], *, is_group: bool, mig: Mapping[str, str]
+) -> State:
+    """Return the state of the server's process; None for every key without a process.
+
+    Args:
+        mig: present UUIDs of MIG instances by name. The launcher sets that of the planned instance; another UUID is a
+            difference.
+    """
     if process is None:
         return dict.fromkeys(("running_flags", "running_environment", "running_engine"))
-    given = given_flags(process.argv, engine)
+    given, uuid = given_flags(process.argv, engine), mig.get(planned.get(MIG_INSTANCE, ""))
     chosen = {name: process.environment[name] for name in planned if name in process.environment}
+    added = added_variables(process.environment, planned, is_group=is_group)
     return {
         "running_flags": list(given) if given is not None else [" ".join(process.argv)],
         "running_environment": sorted(
-            [*_assignments(chosen), *added_variables(process.environment, planned, is_group=is_group)]
+            [*_assignments(chosen), *(each for each in added if each != f"CUDA_VISIBLE_DEVICES={uuid}")]
         ),
         "running_engine": list(process.folders),
     }
@@ -365,7 +381,10 @@ def _query(context: Context, node: Node) -> Query:
             f"{TLS}/*",
             *(_verified(name) for each in replicas for name in weights(context.pool(each.pool))),
         ),
-        read=tuple(f"{FOLDER}/{instance(each)}.yaml" for each in replicas),
+        read=(
+            *(f"{FOLDER}/{instance(each)}.yaml" for each in replicas),
+            *([DEVICES] if context.mig_devices(node) else []),
+        ),
         units=tuple(
             unit
             for each in replicas

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from sovctl.support.errors import Problem
 
 from ..catalog import Catalog
+from ..catalog.mig_layout import usable_by
 from ..placement import Replica, try_assign_gpus
 from ..spec import Pool, SiteSpec
 
@@ -135,12 +136,12 @@ def _borrowed(
 ) -> Iterator[tuple[str, list[int]]]:
     """Yield (node, GPU indices) for further replicas of a pool: unassigned GPUs, then lenders, highest index first."""
     group = next((each for each in spec.node_groups if each.name == pool.node_group), None)
-    machine = catalog.machine(group.platform, group.mig) if group else None
+    devices = catalog.devices(group) if group else None
     is_divided = any(len(each.ranks) > 1 for each in placed if each.pool == pool.name)
-    if group is None or machine is None or is_divided:
+    if group is None or devices is None or is_divided:
         return  # a replica over several nodes has no further positions
     nodes = pool.nodes or [node.name for node in group.nodes]
-    usable = pool.gpus or range(machine[0].gpus)
+    usable = usable_by(devices, pool)
     held = {(rank.node, gpu) for each in placed for rank in each.ranks for gpu in rank.gpus}
     offers = [(node, [gpu for gpu in usable if (node, gpu) not in held]) for node in nodes]
     for lender in sorted(placed, key=lambda each: -each.index):

@@ -24,6 +24,7 @@ from .hardware import FirmwareVersions, PlannedHardware
 from .host import Host
 from .lifecycle import Lifecycle
 from .lora import Adapter, Lora
+from .mig import MigDevices, MigProfileName
 from .mirror import SiteMirror
 from .monitoring import Monitoring
 from .perimeter import Perimeter
@@ -145,22 +146,27 @@ class NodeGroup(SpecModel):
     """Platform in the catalogue, such as `dgx-h100`, `hgx-h200`, `l40s-4` or `service`."""
     nodes: Annotated[list[Node], Field(min_length=1)]
     """Nodes, in the order in which pools use them."""
-    mig: (
-        Annotated[
-            str,
-            StringConstraints(pattern=r"^[1-7]g\.[0-9]{1,3}gb$"),
-            words("a MIG profile such as 3g.40gb", kind="profile"),
-        ]
-        | None
-    ) = None
-    """MIG profile of every GPU; each slice serves one replica. Default: whole GPUs. Supported by `sovctl size` and
-    `validate` only; `plan` and `apply` reject such a site."""
+    mig: MigProfileName | None = None
+    """MIG profile of every GPU, with as many instances as a GPU has; each serves one replica. Default: whole GPUs."""
+    mig_layout: list[MigDevices] = Field(default_factory=list)
+    """MIG instances by GPU, in the form of nvidia-mig-parted, instead of `mig`. Never run on a GPU."""
     ports: PortRoles = Field(default_factory=PortRoles)
     """Roles of the InfiniBand and RoCE ports of each node."""
     hardware: PlannedHardware = Field(default_factory=PlannedHardware)
     """Planned size of each node, for `sovctl verify`."""
     firmware: FirmwareVersions = Field(default_factory=FirmwareVersions)
     """Permitted firmware versions, for `sovctl verify`."""
+
+    @property
+    def mig_profiles(self) -> tuple[str, ...]:
+        """MIG profiles of the GPUs, in the order of the file."""
+        named = [name for each in self.mig_layout if each.mig_enabled for name in each.mig_devices]
+        return tuple(dict.fromkeys([self.mig, *named] if self.mig is not None else named))
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether MIG is enabled on a GPU of each node."""
+        return bool(self.mig_profiles)
 
 
 class Software(SpecModel):
@@ -238,6 +244,9 @@ class Pool(SpecModel):
     """Whether each GPU holds whole experts instead of a slice of every expert."""
     gpus: list[Annotated[int, Field(ge=0, le=15)]] = Field(default_factory=list)
     """GPU indices on each node, to pin the pool. Empty: assigned in order."""
+    mig_profile: MigProfileName | None = None
+    """MIG profile of the instances that the pool uses, one for each replica. Default: the only one of its node group,
+    or whole GPUs."""
     max_model_len: Sized[Annotated[int, Field(ge=16, le=16_777_216)]]
     """Maximum tokens of prompt and answer together. `auto`: the 99th percentile of the calls in `workload`."""
     max_num_seqs: Sized[Annotated[int, Field(ge=1, le=8192)]] = 256

@@ -26,14 +26,14 @@ class Expected(Expectation):
         power_limit_w: enforced power limit.
         sm_clock_mhz: maximum clock of the multiprocessors.
         memory_mib: memory that the driver reports; the catalogue's figure.
-        mig_mode: "Enabled" if site.yaml divides the GPUs.
+        divided_gpus: indices of the GPUs that site.yaml divides into MIG instances.
     """
 
     gpu_count: int | None
     power_limit_w: float | None = None
     sm_clock_mhz: int | None = None
     memory_mib: int | None = None
-    mig_mode: str = "Disabled"
+    divided_gpus: frozenset[int] = frozenset()
 
 
 class SettingsCheck(Check[Expected]):
@@ -49,7 +49,7 @@ class SettingsCheck(Check[Expected]):
                 power_limit_w=number_of(checks.power_limit_w),
                 sm_clock_mhz=integer_of(checks.sm_clock_mhz),
                 memory_mib=_memory_mib(platform.gpu),
-                mig_mode="Enabled" if site.context.group(node).mig else "Disabled",
+                divided_gpus=frozenset(each.gpu for each in site.context.mig_devices(node) if each.profile),
             )
 
     def probe(self, expected: Expected) -> Probe:  # noqa: ARG002 - for overrides

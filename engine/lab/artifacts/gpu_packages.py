@@ -208,7 +208,7 @@ def _driver_family(upstream: str) -> list[StandIn]:
             "NVIDIA driver user space for computing, with nvidia-smi",
             depends=(f"nvidia-kernel-open-dkms (= {version})", f"nvidia-persistenced (= {version})"),
             modules=(
-                *("nvidia_smi.py", "smi_query.py", "smi_report.py", "smi_text.py", "h100_report.outline"),
+                *("nvidia_smi.py", "smi_query.py", "smi_report.py", "smi_text.py", "mig.py", "h100_report.outline"),
                 *("nccl_tests.py", "perftest.py"),
             ),
             programs={

@@ -1,6 +1,7 @@
 """Simulated nvidia-smi, with the commands and formats that apply and checks use.
 
 nvidia-smi | -L | --version | -q -x [-i N] | --query-gpu=A,B --format=csv[,noheader][,nounits] [-i N]
+nvidia-smi -mig 0|1 [-i N] | --gpu-reset -i N | mig [-i N] -lgi | -cgi PROFILE:START,... -C | -dci | -dgi
 nvidia-smi nvlink -s|-e [-i N] | topo -m | topo -p2p n|r | --query-compute-apps=pid --format=csv,noheader
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from . import smi_text
+from . import mig, smi_text
 from .board import SIMULATED, Board, Facts
 from .smi_report import log_xml
 
@@ -67,6 +68,12 @@ def answer(board: Board, arguments: list[str]) -> tuple[int, list[str]]:
             return 0, smi_text.peer_to_peer(board, is_read=words[-1] == "r")
         case ["--query-compute-apps=pid", "--format=csv,noheader"]:
             return code, []  # no process uses a simulated GPU
+        case ["-mig", "0" | "1"]:
+            return mig.set_mode(board, gpus, is_enabled=words[1] == "1")
+        case ["--gpu-reset"] if wanted is not None:
+            return 0, [f"GPU {gpu['pci_bus_id']} was successfully reset. ({SIMULATED})" for gpu in gpus]
+        case ["mig", *rest] if (found := mig.answer(board, gpus, rest)) is not None:
+            return found
         case [query, form] if query.startswith(_QUERIES) and form.startswith("--format="):
             return _query(board, gpus, query.partition("=")[2].split(","), form.partition("=")[2])
     return INVALID_ARGUMENT, [

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from .board import SIMULATED, Board, Facts
+from .mig import Mig
 
 Tree = list[tuple[str, "str | Tree"]]
 
@@ -39,9 +40,11 @@ def values(board: Board, gpu: Facts) -> Facts:
     ecc, remapped, fabric = gpu["ecc"], gpu["remapped_rows"], gpu["fabric"]
     is_ready = board.is_fabric_up and not fabric["is_stuck"]
     bus = gpu["pci_bus_id"].split(":")[1]
+    divided = {"mig_mode": "Enabled", "mig_pending": "Enabled"} if Mig(board).is_enabled(gpu) else {}
     return {
         **board.facts["model"],
         **{name: gpu[name] for name in _PLAIN},
+        **(divided if gpu["mig_mode"] == "Disabled" else {}),
         "pci_bus": bus,
         "board_id": f"0x{int(bus, 16) << 8:x}",
         "driver_version": board.loaded_version,
@@ -96,7 +99,14 @@ def report(board: Board, gpu: Facts) -> Tree:
     lines = [line for line in OUTLINE_FILE.read_text().splitlines() if line and not line.startswith("#")]
     tree, rest = _read(lines, 0, values(board, gpu), "", is_lost=gpu["is_lost"])
     assert not rest, rest
+    if instances := Mig(board).instances(gpu):
+        devices: Tree = [("mig_device", _mig_device(index, each["id"])) for index, each in enumerate(instances)]
+        tree = [(name, devices if name == "mig_devices" else value) for name, value in tree]
     return tree
+
+
+def _mig_device(index: int, instance: int) -> Tree:
+    return [("index", str(index)), ("gpu_instance_id", str(instance)), ("compute_instance_id", "0")]
 
 
 def _read(lines: list[str], depth: int, names: Facts, path: str, *, is_lost: bool) -> tuple[Tree, list[str]]:
@@ -160,7 +170,7 @@ def _elements(tree: Tree, depth: int) -> list[str]:
     indent = "\t" * depth
     lines = []
     for name, value in tree:
-        if name == "mig_devices":
+        if name == "mig_devices" and isinstance(value, str):
             lines += [f"{indent}<{name}>", f"{indent}\t{value}", f"{indent}</{name}>"]
         elif value == "":
             lines += [f"{indent}<{name}>", f"{indent}</{name}>"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from .board import SIMULATED, Board, Facts
+from .mig import Mig, device_lines
 from .smi_report import CUDA_VERSION, flat, report
 
 _RELATIONS = """\
@@ -36,7 +37,8 @@ def title(board: Board, gpu: Facts) -> str:
 
 def listing(board: Board) -> list[str]:
     """Return the lines of `nvidia-smi -L`."""
-    return [title(board, gpu) for gpu in board.gpus]
+    mig = Mig(board)
+    return [line for gpu in board.gpus for line in (title(board, gpu), *device_lines(mig, gpu))]
 
 
 def active_links(board: Board, gpu: Facts) -> int:

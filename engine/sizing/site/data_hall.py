@@ -188,11 +188,15 @@ def site_layout(spec: SiteSpec, catalog: Catalog, sizings: Sequence[PoolSizing])
 def _group(
     spec: SiteSpec, catalog: Catalog, group: NodeGroup, sizings: Sequence[PoolSizing], problems: list[str]
 ) -> GroupLayout:
-    machine = catalog.machine(group.platform, group.mig)
-    assert machine is not None
-    platform, rack_space = machine[0], spec.sizing.racks
+    machine, rack_space = catalog.machine(group), spec.sizing.racks
+    platform = machine[0] if machine else catalog.platforms[group.platform]  # devices of several sizes
     on_it = [sized for sized in sizings if sized.case.pool.node_group == group.name]
-    nodes, gpus = nodes_with_reserve(on_it, platform.gpus) if on_it else (len(group.nodes), 0)
+    of_sizes: dict[str | None, list[PoolSizing]] = {}
+    for sized in on_it:
+        of_sizes.setdefault(sized.case.mig, []).append(sized)
+    found = [nodes_with_reserve(each, each[0].case.platform.gpus) for each in of_sizes.values()]
+    nodes = max((count for count, _ in found), default=len(group.nodes))
+    gpus = sum(used for _, used in found)
     kw = _node_kw(platform, group.name, rack_space)
     per_rack = racks = None
     if rack_space is not None:

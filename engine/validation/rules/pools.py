@@ -11,7 +11,6 @@ from sovctl.support.errors import InputError, Problem
 
 from ...catalog import ModelEntry
 from ...catalog.engines import ENGINES
-from ...catalog.mig import slices_of
 from ...placement import too_large, try_assign_gpus
 from ...sizing.memory.quantization import named_precision
 from ...spec import Pool
@@ -238,40 +237,6 @@ def check_stages(site: SiteUnderValidation) -> Iterator[Problem]:
 def check_gpus(site: SiteUnderValidation) -> Iterator[Problem]:
     reported = {each.where for each in too_large(site.spec, site.catalog)}
     yield from (each for each in try_assign_gpus(site.spec, site.catalog)[1] if each.where not in reported)
-
-
-def check_slices(site: SiteUnderValidation) -> Iterator[Problem]:
-    for index, group in enumerate(site.spec.node_groups):
-        platform = site.catalog.platforms.get(group.platform)
-        if group.mig is None or platform is None:
-            continue
-        known = list(slices_of(platform.gpu or ""))
-        if group.mig not in known:
-            yield Problem(
-                f"expected a MIG profile of {platform.gpu or 'its GPU'} of platform {platform.id}, got {group.mig}",
-                where=f"node_groups[{index}].mig",
-                hint=f"use one of {', '.join(known)}"
-                if known
-                else "remove `mig`: the catalogue has no MIG profiles for this GPU",
-            )
-    profiles = {group.name: group.mig for group in site.spec.node_groups if group.mig is not None}
-    for index, pool in enumerate(site.spec.pools):
-        if pool.node_group not in profiles:
-            continue
-        for name in ("tensor_parallel_size", "pipeline_parallel_size", "data_parallel_size"):
-            if getattr(pool, name) > 1:
-                yield Problem(
-                    f"expected 1 on slices of {profiles[pool.node_group]}, got {getattr(pool, name)}: slices have no "
-                    "NVLink and no peer-to-peer access, so a replica has one slice",
-                    where=f"pools[{index}].{name}",
-                    hint="use replicas, a larger profile, or whole GPUs",
-                )
-        if pool.gpus:
-            yield Problem(
-                f"expected no pinned GPUs on slices of {profiles[pool.node_group]}, got {len(pool.gpus)}",
-                where=f"pools[{index}].gpus",
-                hint="remove it: slices are assigned in order",
-            )
 
 
 def check_ports(site: SiteUnderValidation) -> Iterator[Problem]:

@@ -31,7 +31,7 @@ class SiteUnderValidation:
     def platform_of(self, pool: Pool) -> Platform | None:
         """Return the platform of a pool; None if the site or the catalogue does not contain it."""
         group = self.groups().get(pool.node_group)
-        machine = self.catalog.machine(group.platform, group.mig) if group else None
+        machine = self.catalog.machine(group, pool) if group else None
         return machine[0] if machine else None
 
     def model_of(self, pool: Pool) -> ModelEntry | None:

@@ -1,4 +1,4 @@
-"""MIG: GPUs cut into slices are sized and placed as small GPUs, one server each, and never planned."""
+"""MIG: GPUs cut into slices are sized and placed as small GPUs, one server each."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from sovctl.engine.catalog.figure import read_entries
 from sovctl.engine.catalog.gpus import load_gpus
 from sovctl.engine.catalog.mig import slice_gpu, slices_of
 from sovctl.engine.placement import assign_gpus
-from sovctl.engine.plan.build import context_of
 from sovctl.engine.sizing.explain.pool import explain
 from sovctl.engine.sizing.memory.gpu_memory import usable_bytes
 from sovctl.engine.sizing.pool.pool import PoolSizing, pool_cases, size_pool
 from sovctl.engine.sizing.site.data_hall import site_layout
 from sovctl.engine.validation.load import LoadedSpec, parse
-from sovctl.support.errors import InputError, SpecError
+from sovctl.support.errors import SpecError
 
 BANK = preset_values("bank-hybrid")
+PLANNED: dict[str, Any] = {"is_draft": False, "kv_cache_memory_bytes": 1 << 30}
 EVERY = [
     (gpu, profile) for row in read_entries("mig", "profiles") for gpu in row["gpus"] for profile in [row["profile"]]
 ]
 
 
-def site(mig: str | None = "3g.40gb", model: str = "llama-3.1-8b", platform: str = "", **pool: Any) -> LoadedSpec:
+def site(
+    mig: str | None = "3g.40gb", model: str = "llama-3.1-8b", platform: str = "", *, is_draft: bool = True, **pool: Any
+) -> LoadedSpec:
     """The bank's pool with a small model, on machines whose GPUs are cut."""
     value = {key: item for key, item in BANK.items() if key != "gateway"}
     value["site"] = {**value["site"], "placement": "on-prem"}
@@ -50,7 +52,11 @@ def site(mig: str | None = "3g.40gb", model: str = "llama-3.1-8b", platform: str
     value["pools"] = [first]
     value["workload"] = [{"name": "branches", "pool": first["name"], "users": 100}]
     return parse(
-        yaml.safe_dump(value).encode(), path=Path("site.yaml"), today=date(2026, 11, 21), catalog=load_catalog()
+        yaml.safe_dump(value).encode(),
+        path=Path("site.yaml"),
+        today=date(2026, 11, 21),
+        catalog=load_catalog(),
+        is_draft=is_draft,
     )
 
 
@@ -83,11 +89,11 @@ def test_an_h200s_quarter_is_no_larger_than_what_its_driver_lists() -> None:
 
 
 def test_placement_counts_slices_and_a_pool_has_a_server_on_each() -> None:
-    replicas = assign_gpus(site(replicas=32).spec)  # two nodes of eight GPUs of two slices
+    replicas = assign_gpus(site(**PLANNED, replicas=32).spec)  # two nodes of eight GPUs of two slices
     for node in {each.head for each in replicas}:
         taken = [gpu for each in replicas for rank in each.ranks if rank.node == node for gpu in rank.gpus]
         assert sorted(taken) == list(range(16))
-    assert "room for 33 x 1 GPU" in problems(replicas=33)["pools[0].replicas"]
+    assert "room for 33 x 1 GPU" in problems(**PLANNED, replicas=33)["pools[0].replicas"]
 
 
 def test_a_slice_carries_less_than_a_gpu_and_the_steps_say_what_it_is() -> None:
@@ -122,9 +128,3 @@ def test_what_cannot_be_is_refused_with_the_reason() -> None:
     assert "the catalogue has no MIG profiles for this GPU" in problems(platform="l40s-4")["node_groups[0].mig"]
     assert "a MIG profile such as 3g.40gb" in problems(mig="half")["node_groups[0].mig"]
     assert "pools[0]" in problems(mig="1g.10gb")
-
-
-def test_no_plan_is_made_of_slices_and_the_error_says_why() -> None:
-    with pytest.raises(InputError, match="does not configure or check it") as caught:
-        context_of(site().spec, Path())
-    assert caught.value.where == "node_groups[0].mig"

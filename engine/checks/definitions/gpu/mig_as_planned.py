@@ -14,11 +14,12 @@ class MigAsPlanned(SettingsCheck):
     title = "MIG mode is as planned, and no change of it is pending"
     controls = ("cm-6",)
     severity = Severity.HIGH
-    remedy = "run `nvidia-smi -mig 0` or `-mig 1` as site.yaml states, and reset the GPU"
+    remedy = "drain the node, then run `sovctl plan` and `sovctl apply`; reset the GPU if a change is pending"
 
     def findings(self, gpu: Gpu, name: str, expected: Expected) -> Iterator[Judgement]:
         """Fail for another mode; warn if a change is pending."""
-        wanted, current, pending = expected.mig_mode, gpu.mig_mode, gpu.settings.mig_pending
+        wanted = "Enabled" if gpu.index in expected.divided_gpus else "Disabled"
+        current, pending = gpu.mig_mode, gpu.settings.mig_pending
         if current is None or pending is None or (current == "N/A" and wanted == "Enabled"):
             yield not_measured(f"the MIG mode of {name}", gpu)
         elif current not in (wanted, "N/A"):
@@ -28,4 +29,4 @@ class MigAsPlanned(SettingsCheck):
 
     def wanted(self, expected: Expected) -> str:
         """Return the expected state in words."""
-        return f"MIG {expected.mig_mode}"
+        return f"MIG enabled on {len(expected.divided_gpus)} GPUs" if expected.divided_gpus else "MIG Disabled"

@@ -19,6 +19,7 @@ from ....facts.processes import parse_processes, probe_command
 from ....facts.unreadable import MALFORMED, Unreadable, excerpt
 from ....resources.credential import TLS
 from ....resources.serving.command_line import added_variables, given_flags, planned_flags
+from ....resources.serving.environment import MIG_INSTANCE
 from ....spec import Node
 from ...model.check import Check, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
@@ -95,6 +96,8 @@ def _process_findings(text: str, expected: Expected) -> Iterator[Judgement]:
             yield failed(f"{name}={value}", excerpt(process.environment.get(name, "not set")))
     is_group = not {"nnodes", "data-parallel-address"}.isdisjoint(expected.flags)
     for added in added_variables(process.environment, expected.environment, is_group=is_group):
+        if MIG_INSTANCE in expected.environment and added.startswith("CUDA_VISIBLE_DEVICES=MIG-"):
+            continue  # the launcher sets it; a plan compares the UUID with the present one
         yield failed("only planned variables", excerpt(added))
     if process.folders != (expected.engine,):
         yield failed(f"the engine {expected.engine}", ", ".join(process.folders) or "none")
