@@ -105,7 +105,7 @@ _LOWER = {letter: letter + 32 for letter in range(ord("A"), ord("Z") + 1)}
 def _alternatives(order: str) -> str:
     written = {form for word in _WORDS[order] for form in (word, word.capitalize(), word.upper())}
     written |= {word[:-1] for word in written if word.endswith(".") and order in ("number-name", "weak")}
-    return "|".join(sorted((re.escape(word) for word in written), key=len, reverse=True))
+    return "|".join(sorted((re.escape(word) for word in written), key=lambda word: (-len(word), word)))
 
 
 _LETTER = r"[a-z\x80-\xff]"

@@ -21,7 +21,7 @@ import hyperscan
 
 from sovctl.support.atomic_files import write_atomic
 
-_MOST_KEPT = 64  # files, some 50 MB: sets of older versions, or of other settings, go when newer ones come
+_MOST_KEPT = 64  # files, some 50 MB: sets of older versions, or of other settings, are removed first
 _DIGEST_BYTES = 32
 _VERSION: str = getattr(hyperscan, "__version__", "")  # not in its type stub
 
@@ -40,7 +40,9 @@ def compiled(expressions: Sequence[bytes], flags: Sequence[int]) -> hyperscan.Da
         if _is_ours(path):
             digest, data = (kept := path.read_bytes())[:_DIGEST_BYTES], kept[_DIGEST_BYTES:]
             if digest == hashlib.sha256(data).digest():
-                return hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK)
+                database = hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK)
+                _mark_used(path)
+                return database
     database = _compile(expressions, flags)
     with contextlib.suppress(OSError):
         data = hyperscan.dumpb(database)
@@ -83,7 +85,13 @@ def _is_ours(path: Path) -> bool:
     return found.st_uid == os.geteuid() and not is_link and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
+def _mark_used(path: Path) -> None:
+    with contextlib.suppress(OSError):  # the folder may be read-only
+        os.utime(path)
+
+
 def _tidy(folder: Path) -> None:
+    """Remove the sets that were not used for the longest time."""
     files = sorted(folder.glob("patterns-*"), key=lambda each: each.stat().st_mtime, reverse=True)
     for old in files[_MOST_KEPT:]:
         old.unlink(missing_ok=True)

@@ -6,9 +6,11 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
+from sovctl.gateway.detect.text import compiled_patterns
 from sovctl.gateway.detect.text.scanner import Hit, Pattern, Scanner
 
 TEXT = "room 2024, to anna@example.com"
@@ -36,17 +38,37 @@ def test_patterns_are_compiled_once_and_then_loaded(folder: Path) -> None:
     assert (folder.stat().st_mode & 0o777, before.st_mode & 0o777) == (0o700, 0o600)
 
 
-def test_another_process_has_the_same_patterns(folder: Path) -> None:
+def test_another_process_has_the_same_patterns() -> None:
     """Whatever order its sets are in: a pattern that follows it would be compiled anew at every start."""
-    program = (
-        "from sovctl.gateway.detect.structured_finder import StructuredFinder; StructuredFinder(phone_regions=['DE'])"
-    )
-    kept = []
-    for seed in ("1", "2"):
-        subprocess.run([sys.executable, "-c", program], env={**os.environ, "PYTHONHASHSEED": seed}, check=True)
-        kept.append({path.name for path in folder.iterdir()})
-    assert len(kept[0]) > 1
-    assert kept[0] == kept[1]
+    program = """
+from sovctl.gateway.detect import make_detector
+from sovctl.gateway.detect.text import compiled_patterns
+from sovctl.gateway.settings.detection.detect import DetectSettings
+made = compiled_patterns._digest
+compiled_patterns._digest = lambda *given: print(digest := made(*given)) or digest
+make_detector(DetectSettings())
+"""
+    seen = [
+        subprocess.run(
+            [sys.executable, "-c", program], env=os.environ | {"PYTHONHASHSEED": seed}, stdout=PIPE, check=True
+        )
+        for seed in ("1", "2")
+    ]
+    assert len(seen[0].stdout.split()) > 10
+    assert seen[0].stdout == seen[1].stdout
+
+
+def test_a_set_in_use_is_kept_longer_than_newer_ones(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many sets of other settings do not make every start compile the sets that all settings have."""
+    monkeypatch.setattr(compiled_patterns, "_MOST_KEPT", 2)
+    assert scanned() == HITS
+    (used,) = folder.iterdir()
+    for number in range(1, 4):
+        os.utime(used, (number, number))  # older than the sets that follow
+        assert scanned() == HITS
+        Scanner([Pattern(f"other {number}")])
+        assert used in set(folder.iterdir())
+    assert len(list(folder.iterdir())) == 2
 
 
 def test_other_patterns_or_flags_are_kept_apart(folder: Path) -> None:
