@@ -9,13 +9,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import os
 import zipfile
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
 
 from sovctl.support.package_files import package_folder
 
 PACKAGE = package_folder()
 PARTS = ("cli", "compliance", "gateway", "support")
 """Folders that a gateway node needs: the service, its ledger, and the command that verifies the ledger."""
+_TOP = f"{PACKAGE}/"
+_State = tuple[str, int, int, int, int]
+"""Path, inode, size, times of change of contents and of the inode."""
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time of the zip format
 
 
@@ -53,22 +60,33 @@ def build() -> bytes:
 def digest(parts: tuple[str, ...] = PARTS) -> str:
     """Return the SHA-256 of the names and contents of sovctl's files, and of its version.
 
+    Files are read again only if one was added, removed or written since the last call.
+
     Args:
         parts: folders of the package; by default those of the wheel.
     """
+    return _digest(parts, tuple(_states(parts)))
+
+
+@lru_cache(maxsize=8)
+def _digest(parts: tuple[str, ...], _states: tuple[_State, ...]) -> str:
     files = sorted(_files(parts).items())
     listing = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in files)
     return hashlib.sha256(listing.encode()).hexdigest()
 
 
 def _files(parts: tuple[str, ...] = PARTS) -> dict[str, bytes]:
-    files = {
-        f"sovctl/{path.relative_to(PACKAGE).as_posix()}": path.read_bytes()
-        for part in parts
-        for path in sorted((PACKAGE / part).rglob("*"))
-        if path.is_file() and path.suffix != ".pyc"
-    }
+    files = {f"sovctl/{path.removeprefix(_TOP)}": Path(path).read_bytes() for path, *_ in _states(parts)}
     return files | {"sovctl/__init__.py": f'__version__ = "{version()}"\n'.encode()}
+
+
+def _states(parts: tuple[str, ...]) -> Iterator[_State]:
+    """Yield the path and the state of every file, in the order of the disk. Links to folders are not followed."""
+    for part in parts:
+        for folder, _, names in os.walk(PACKAGE / part):
+            for path in (f"{folder}/{name}" for name in names if not name.endswith(".pyc")):
+                found = os.stat(path)  # noqa: PTH116 - a path object for each of 1,000 files takes three times as long
+                yield path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _hash(data: bytes) -> str:

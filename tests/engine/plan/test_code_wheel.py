@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+
+import pytest
 
 from sovctl.engine.plan import code_wheel
 
@@ -21,6 +24,24 @@ def test_the_same_code_gives_the_same_bytes() -> None:
     assert code_wheel.build() == code_wheel.build()
     assert code_wheel.digest() == code_wheel.digest()
     assert code_wheel.digest(("roles",)) != code_wheel.digest(("playbooks",)) != code_wheel.digest()
+
+
+def test_a_file_written_since_the_last_digest_changes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(code_wheel, "PACKAGE", tmp_path)
+    monkeypatch.setattr(code_wheel, "_TOP", f"{tmp_path}/")
+    (tmp_path / "roles").mkdir()
+    file = tmp_path / "roles" / "main.yml"
+    file.write_text("a: 1\n")
+    seen = [code_wheel.digest(("roles",))]
+    status = file.stat()
+    file.write_text("a: 2\n")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))  # as if nothing was written
+    seen.append(code_wheel.digest(("roles",)))
+    file.rename(file.with_name("other.yml"))
+    seen.append(code_wheel.digest(("roles",)))
+    file.with_name("unused.pyc").write_bytes(b"compiled")
+    assert code_wheel.digest(("roles",)) == seen[-1]
+    assert len(set(seen)) == 3
 
 
 def test_it_holds_the_gateway_and_its_ledger_and_no_engine() -> None:
