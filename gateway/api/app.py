@@ -39,6 +39,7 @@ from ..pipeline.readiness import NOT_READY
 from ..pipeline.service import NO_HEADERS, RequestHandler, new_request_id
 from ..policy.decision import coarse
 from ..quota.bytes_in_flight import BytesInFlight
+from ..quota.fair_queue import FairQueue
 from ..settings import UpstreamKind
 from ..surfaces import SURFACES, Surface, models
 from ..telemetry import log
@@ -102,6 +103,7 @@ class App:
         self._context: AppContext
         self._failures = Failures()
         self._bytes_in_flight = BytesInFlight()
+        self._fair_queue = FairQueue()
         self._logged_wrong: dict[str, str] = {}
         self._pages: Mapping[str, Page] = {
             "/v1/models": self._models,
@@ -200,8 +202,13 @@ class App:
         """Answer a complete request."""
         service, headers = self._context.service, scope["headers"]
         service.metrics.in_flight.move(1)
-        disconnect = ClientDisconnect(scope)
+        disconnect, has_turn = ClientDisconnect(scope), False
         try:
+            has_turn = await self._fair_queue.take(
+                principal.tenant, service.limits, timeout_s=service.limits.queue_timeout_s
+            )
+            if not has_turn:
+                raise Refused(Code.TENANT_BUSY, headers=[(b"retry-after", b"1")])
             asked = await grounded(self._context.vector_stores, surface, principal, body, request_id=request_id)
             reply = await service.serve(
                 surface,
@@ -234,6 +241,8 @@ class App:
             if not disconnect.has_left:
                 raise
         finally:
+            if has_turn:
+                self._fair_queue.give_back(principal.tenant, service.limits)
             disconnect.stop()
             service.metrics.in_flight.move(-1)
 

@@ -230,7 +230,7 @@ _ANSWERS: dict[Code, _Answer] = {
     Code.TENANT_BUSY: _Answer(
         429,
         _LIMIT,
-        "the requests of this tenant that are being served are too large together; retry after `retry-after`",
+        "the requests of this tenant that are being served or wait are too many or too large; retry later",
     ),
     Code.LISTED_HITS_EXCEEDED: _Answer(
         429,

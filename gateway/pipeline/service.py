@@ -96,6 +96,7 @@ class RequestHandler:
         self.settings, limits = settings, settings.limits
         self.max_body_bytes, self.max_upload_bytes = limits.max_body_bytes, limits.max_upload_bytes
         self.max_tenant_bytes = limits.max_tenant_bytes_in_flight
+        self.limits = limits
         self.request_timeout_s = limits.request_timeout_s
         self.tracing = tracing
         self.upstreams = upstreams

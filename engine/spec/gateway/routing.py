@@ -119,6 +119,14 @@ class Limits(SpecModel):
     max_tenant_bytes_in_flight: Annotated[int, Field(ge=1024, le=1 << 40)] = 1 << 28
     """Maximum bytes of request bodies of one tenant that a worker holds at a time; a single request is always
     served."""
+    max_concurrent_requests: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """Requests that a worker serves at a time, streams until their end. Further requests wait, and each tenant gets its
+    share of the turns. Choose the concurrency of the pools divided by the number of workers. Default: no limit, and no
+    queue."""
+    tenant_weights: dict[Name, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
+    """Shares of tenants in `max_concurrent_requests` while requests wait. Tenants that are not listed have 1."""
+    queue_timeout_s: Annotated[float, Field(gt=0, le=7200)] = 60.0
+    """Seconds that a request waits for its turn; after that it is refused with 429 `tenant_busy`."""
     max_recording_bytes: Annotated[int, Field(ge=1024, le=25 << 20)] = 25 << 20
     """Maximum bytes of a recording; at most those of vLLM, 25 MiB."""
     max_recording_s: Annotated[int, Field(ge=1, le=600)] = 600

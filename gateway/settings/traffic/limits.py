@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..base.model import SettingsModel
+from ..base.model import Name, SettingsModel
 
 
 class Limits(SettingsModel):
@@ -25,6 +25,15 @@ class Limits(SettingsModel):
     max_tenant_bytes_in_flight: Annotated[int, Field(ge=1024, le=1 << 40)] = 1 << 28
     """Maximum bytes of request bodies of one tenant that a worker holds at a time; a single request is always served.
     268,435,456, the largest value of the two limits above: guess, 2026-11."""
+    max_concurrent_requests: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    """Requests that a worker serves at a time, streams until their end. Further requests wait, and each tenant gets its
+    share of the turns. Choose the concurrency of the pools divided by the number of workers. Default: no limit, and no
+    queue."""
+    tenant_weights: dict[Name, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)
+    """Shares of tenants in `max_concurrent_requests` while requests wait. Tenants that are not listed have 1."""
+    queue_timeout_s: Annotated[float, Field(gt=0, le=7200)] = 60.0
+    """Seconds that a request waits for its turn; after that it is refused with 429 `tenant_busy`. 60: guess,
+    2026-11."""
     max_depth: Annotated[int, Field(ge=8, le=200)] = 64
     """Maximum depth of JSON nesting; the same as in corp-llm-gateway (read 2026-11)."""
     max_work_per_mib: Annotated[int, Field(ge=10_000, le=100_000_000)] = 900_000
