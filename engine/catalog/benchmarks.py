@@ -14,6 +14,7 @@ from typing import Literal
 from .figure import CatalogModel, Count, Figure, read_catalog
 
 Collective = Literal["all_reduce"]
+Processor = Literal["cpu", "gpu"]
 GIB = 1 << 30
 _NEAR = 0.05
 """Relative distance of two bandwidths with one cause (guess, 2026-11; runs differ by less than 1 %)."""
@@ -59,12 +60,28 @@ class GoldenLimit(CatalogModel):
     """Difference of the log probability of a token that rounding explains."""
 
 
+class FingerprintBand(CatalogModel):
+    """Largest distance of log probabilities from the recorded ones."""
+
+    processor: Processor
+    build: Literal["same", "other"]
+    """`same`: engine, quantization, ranks and GPU are the recorded ones; `other`: other kernels may run."""
+    mean: Figure
+    largest: Figure
+
+
 class Benchmarks(CatalogModel):
     """All acceptance limits."""
 
     nccl: tuple[NcclLimit, ...]
     rdma: tuple[RdmaLimit, ...]
     golden: GoldenLimit
+    fingerprint: tuple[FingerprintBand, ...]
+
+    def fingerprint_band(self, processor: Processor, *, same_build: bool) -> FingerprintBand | None:
+        """Return the band of a kind of processor; None if it is unknown."""
+        wanted = (processor, "same" if same_build else "other")
+        return next((row for row in self.fingerprint if (row.processor, row.build) == wanted), None)
 
     def nccl_limit(
         self, profile: str | None, *, nodes: int, gpus: int | None, collective: Collective = "all_reduce"

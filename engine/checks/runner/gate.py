@@ -1,7 +1,8 @@
 """Health gate of `sovctl apply`: runs checks of the changed nodes between waves. FAIL and UNKNOWN block.
 
 The resource types that changed on a node determine its checks (`CHECKS_OF`). A reboot, or another type that is not in
-the table, requires all of them.
+the table, requires all of them. A pool with a record of the planned model (`sovctl golden record`) is admitted only if
+it renders messages as recorded, and its log probabilities are within the bands.
 """
 
 from __future__ import annotations
@@ -14,13 +15,17 @@ from sovctl.compliance.ledger.store import Ledger
 
 from ...apply.availability.gate import GateResult
 from ...site.site import Site
+from ..definitions.pool import chat_template
+from ..model.check import Expectation
+from ..model.target import CheckTarget
 from .build_context import build_context
 from .circumstances import Circumstances
 from .evidence import keep_of_gate
 from .run import run
 from .targets import choose, targets_of
 
-_POOL = ("pool.flags-as-planned", "pool.probe-answers", "pool.tls-client-certificate-required")
+_RECORDED = ("pool.chat-template", "pool.logprob-fingerprint")
+_POOL = ("pool.flags-as-planned", "pool.probe-answers", "pool.tls-client-certificate-required", *_RECORDED)
 _GATEWAY = ("gateway.answers", "gateway.rejects-without-key")
 # Without keys and accounts, which can differ for reasons other than the change.
 _ACCESS = ("access.ssh-keys-only", "access.sshd-for-every-network")
@@ -111,10 +116,16 @@ class CheckGate:
 
     def _measure(self, nodes: Collection[str], patterns: Collection[str]) -> tuple[dict[str, str], list[str]]:
         today = datetime.now(UTC).date()
-        if not choose(targets_of(build_context(self._site, today=today)), nodes=nodes, checks=patterns):
+        context = build_context(self._site, today=today)
+        planned = {each.name: each.manifest_sha256 for each in context.context.spec.models}
+
+        def has_record(target: CheckTarget) -> bool:
+            return target.check.id not in _RECORDED or is_recorded(target.expectation, planned)
+
+        if not any(map(has_record, choose(targets_of(context), nodes=nodes, checks=patterns))):
             return {}, []
         about = Circumstances.of(self._site, applied=self._applied)
-        found = run(self._site, today=today, nodes=nodes, checks=patterns)
+        found = run(self._site, today=today, nodes=nodes, checks=patterns, only=has_record)
         run_id = keep_of_gate(self._site, found, self._ledger, about)
         if found.interrupted:
             raise KeyboardInterrupt
@@ -123,6 +134,21 @@ class CheckGate:
             if result.verdict.blocks:
                 blocking.setdefault(target.node, []).append(f"{target.check.id} {result.verdict}: {result.reason}")
         return {node: "; ".join(reasons[:3]) for node, reasons in blocking.items()}, [run_id]
+
+
+def is_recorded(expected: Expectation, planned: Mapping[str, str]) -> bool:
+    """Return whether a pool has recorded messages and log probabilities of the planned model.
+
+    A record of another model is older than an intended change of the model.
+
+    Args:
+        planned: SHA-256 of the manifest by name of the model.
+    """
+    if not isinstance(expected, chat_template.Expected) or expected.record is None:
+        return False
+    record = expected.record
+    is_complete = bool(record.templates) and bool(record.fingerprint)
+    return is_complete and record.binding.model_sha256 == planned.get(expected.model)
 
 
 def patterns_for(kinds: Iterable[str]) -> tuple[str, ...]:

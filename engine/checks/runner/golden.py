@@ -1,31 +1,39 @@
-"""Records the tokens of pools (`sovctl golden record`): two runs of `pool.golden-tokens` and
-`pool.chat-template`, whose answers must agree.
+"""Records the tokens of pools (`sovctl golden record`): two runs of `pool.golden-tokens`, `pool.chat-template` and
+`pool.logprob-fingerprint`, whose answers must agree.
 
 The verdicts of both runs are stored as evidence. They are UNKNOWN before the first record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from sovctl.support.errors import InputError, SovctlError
 
+from ...catalog.benchmarks import load_benchmarks
 from ...facts.benchmarks.chat_template import Rendered, template_differences
+from ...facts.benchmarks.fingerprint import ForcedTokens, distance, other_tokens
 from ...facts.benchmarks.golden_tokens import Binding, Completion, GoldenRecord, differences
 from ...facts.unreadable import Unreadable
 from ...site import golden_tokens as store
 from ...site.site import Site
 from ..definitions.pool import chat_template
+from ..definitions.pool.chat_template import ChatTemplate
+from ..definitions.pool.chat_template import Expected as ChatPool
 from ..definitions.pool.golden_tokens import Expected, GoldenTokens, read_golden
+from ..definitions.pool.logprob_fingerprint import LogprobFingerprint, limits_of, read_fingerprint
 from ..model.check import Level
+from ..model.probe import ProbeOutput
 from ..model.result import Result, output_of
 from .circumstances import Circumstances, actor
 from .evidence import keep
 from .run import RunResult, run
 
 RUNS = 2
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,15 @@ def record(site: Site, *, pools: Collection[str] = (), replace: bool = False) ->
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     answers = {name: agreed(name, list(_answers(results, name))) for name in sorted(wanted)}
     records = [
-        GoldenRecord(name, answer.binding, answer.completions, now, evidence[-1], agreed_templates(results, name))
+        GoldenRecord(
+            pool=name,
+            binding=answer.binding,
+            completions=answer.completions,
+            time=now,
+            run=evidence[-1],
+            templates=agreed_templates(results, name),
+            fingerprint=agreed_fingerprint(results, name),
+        )
         for name, answer in answers.items()
         if answer is not None
     ]
@@ -79,7 +95,7 @@ def _run(site: Site) -> RunResult:
     return run(
         site,
         today=datetime.now(UTC).date(),
-        checks=[GoldenTokens.id, chat_template.ChatTemplate.id],
+        checks=[GoldenTokens.id, ChatTemplate.id, LogprobFingerprint.id],
         level=Level.BURN_IN,
     )
 
@@ -138,12 +154,8 @@ def agreed_templates(results: Sequence[RunResult], pool: str) -> tuple[Rendered,
     Raises:
         SovctlError: a replica did not answer, or two answers differ.
     """
-    found: list[tuple[str, tuple[Rendered, ...]]] = []
-    for each in results:
-        for target, result in zip(each.targets, each.results, strict=True):
-            if isinstance(target.expectation, chat_template.Expected) and target.expectation.pool == pool:
-                found.append((target.name, rendered_of(target.name, result)))
-    for name, rendered in found[1:]:
+    found = list(_read(results, ChatTemplate.id, pool, lambda output, _: chat_template.read_rendered(output)[1]))
+    for name, rendered, _ in found[1:]:
         if deviation := next(template_differences(found[0][1], rendered), None):
             raise SovctlError(
                 f"expected {deviation[0]}, got {deviation[1]}: two answers of pool {pool} differ",
@@ -153,16 +165,47 @@ def agreed_templates(results: Sequence[RunResult], pool: str) -> tuple[Rendered,
     return found[0][1] if found else ()
 
 
-def rendered_of(name: str, result: Result) -> tuple[Rendered, ...]:
-    """Return the messages in the output of one result.
+def agreed_fingerprint(results: Sequence[RunResult], pool: str) -> tuple[ForcedTokens, ...]:
+    """Return the log probabilities of a pool; empty for a pool without `/tokenize`.
+
+    Those of all replicas and runs are within the band of equal builds around the first ones.
 
     Raises:
-        SovctlError: the probe failed, or its output is incomplete.
+        SovctlError: a replica did not answer, or two answers differ.
     """
-    output = output_of(result.raw)
-    try:
-        if output.exit_code != 0:
-            raise Unreadable("tokens", result.reason, where=name, is_description=True)
-        return chat_template.read_rendered(output)[1]
-    except Unreadable as error:
-        raise SovctlError(str(error), where=name, hint="sovctl verify --check 'pool.*'") from None
+    found = list(_read(results, LogprobFingerprint.id, pool, lambda *given: read_fingerprint(*given)[1]))
+    for name, served, expected in found[1:]:
+        band = load_benchmarks().fingerprint_band(expected.processor, same_build=True)
+        mean, largest = limits_of(band) or (0.0, 0.0)
+        first = found[0][1]
+        if other_tokens(first, served) or not distance(first, served).is_within(mean, largest):
+            raise SovctlError(
+                f"expected log probabilities within {mean:g} (mean) and {largest:g} nats, got others: two answers of "
+                f"pool {pool} differ",
+                where=f"{found[0][0]}, {name}",
+                hint="drain the node and run: sovctl verify --level full",
+            )
+    return found[0][1] if found else ()
+
+
+def _read(
+    results: Sequence[RunResult], check: str, pool: str, read: Callable[[ProbeOutput, Any], _T]
+) -> Iterator[tuple[str, _T, Any]]:
+    """Yield name, answer and expectation of each result of a check of a pool.
+
+    Raises:
+        SovctlError: a probe failed, or its output is incomplete.
+    """
+    for each in results:
+        for target, result in zip(each.targets, each.results, strict=True):
+            expected = target.expectation
+            if target.check.id != check or not isinstance(expected, ChatPool) or expected.pool != pool:
+                continue
+            output = output_of(result.raw)
+            try:
+                if output.exit_code != 0:
+                    raise Unreadable("an answer", result.reason, where=target.name, is_description=True)
+                answer = read(output, expected)
+            except Unreadable as error:
+                raise SovctlError(str(error), where=target.name, hint="sovctl verify --check 'pool.*'") from None
+            yield target.name, answer, expected

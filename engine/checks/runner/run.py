@@ -70,6 +70,7 @@ def run(
     nodes: Iterable[str] = (),
     checks: Iterable[str] = (),
     level: Level | None = None,
+    only: Callable[[CheckTarget], bool] = lambda _: True,
     jobs: int | None = None,
     allow_downtime: Collection[str] = (),
     worker: Worker | None = None,
@@ -82,6 +83,7 @@ def run(
         nodes: names, `site` for the controller; all if empty.
         checks: patterns of check ids; all if empty.
         level: contains the checks; None: those of quick and full that put no load on a node.
+        only: whether a chosen target is measured.
         jobs: number of parallel processes; None: one for each `NODES_A_PROCESS` nodes, at most the number of cores.
         allow_downtime: pools, and `gateway`, next to which active tests may run.
         worker: a process that has started already.
@@ -93,7 +95,8 @@ def run(
     """
     context = build_context(site, today=today)
     everything = targets_of(context)
-    chosen = fleet.with_sources(everything, choose(everything, nodes=nodes, checks=checks, level=level))
+    named = filter(only, choose(everything, nodes=nodes, checks=checks, level=level))
+    chosen = fleet.with_sources(everything, tuple(named))
     _require_some(everything, chosen, nodes, checks)
     by_id = {target.id: target for target in chosen}
     results: dict[str, Result] = {}

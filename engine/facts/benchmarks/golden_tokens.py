@@ -19,6 +19,7 @@ from typing import Any
 
 from ..unreadable import MALFORMED, Unreadable, excerpt
 from .chat_template import Rendered
+from .fingerprint import ForcedTokens
 
 _WHERE = "golden tokens"
 
@@ -73,6 +74,7 @@ class GoldenRecord:
         time: UTC, ISO 8601.
         run: evidence run in which they were recorded.
         templates: messages as the chat template renders them; empty in a record of an earlier release.
+        fingerprint: log probabilities of fixed tokens; empty in a record of an earlier release.
     """
 
     pool: str
@@ -81,6 +83,7 @@ class GoldenRecord:
     time: str
     run: str
     templates: tuple[Rendered, ...] = ()
+    fingerprint: tuple[ForcedTokens, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return plain values."""
@@ -99,7 +102,15 @@ class GoldenRecord:
             if not completions:
                 raise Unreadable("completions in the record", "none", where=_WHERE, is_description=True)
             templates = tuple(Rendered.from_json(each) for each in value.get("templates", ()))
-            return cls(_text(value["pool"]), binding, completions, _text(value["time"]), _text(value["run"]), templates)
+            return cls(
+                _text(value["pool"]),
+                binding,
+                completions,
+                _text(value["time"]),
+                _text(value["run"]),
+                templates,
+                tuple(ForcedTokens.from_json(each) for each in value.get("fingerprint", ())),
+            )
         except MALFORMED:
             raise Unreadable("a record of golden tokens", excerpt(str(value)), where=_WHERE) from None
 

@@ -9,16 +9,13 @@ fixed seed, and token numbers and log probabilities are compared with the record
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ....catalog.benchmarks import load_benchmarks
 from ....facts.benchmarks.golden_tokens import Binding, GoldenRecord, Served, differences, parse_served
-from ....facts.unreadable import Unreadable
 from ....resources import pool as pool_resource
 from ....resources.credential import TLS
-from ....resources.software.model import STORE
 from ....spec import Node
 from ...model.check import Check, Judgement, Level, Method, Severity, failed, unknown, warned, worst
 from ...model.check_context import CheckContext
@@ -26,11 +23,9 @@ from ...model.figures import number_of
 from ...model.probe import Probe, ProbeOutput
 from ...model.probe_sections import parse_sections
 from ...probes.commands import python_command
+from ._binding import binding_commands, binding_of
 from ._replicas import Expected as Replica
 from ._replicas import heads_on
-
-_AS_PUBLISHED = "as published"
-_GPU_NAMES = "nvidia-smi --query-gpu=name --format=csv,noheader"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,8 +67,7 @@ class GoldenTokens(Check[Expected]):
         identity = (f"{TLS}/ca.pem", f"{TLS}/node.pem", f"{TLS}/node.key")
         served = str(expected.flags.get("served-model-name", expected.model))
         answers = python_command("golden_tokens", expected.address, str(expected.port), *identity, served)
-        manifest = shlex.quote(f"{STORE}/{expected.model}/MANIFEST")
-        return Probe({"answers": answers, "model": f"sha256sum < {manifest}", "gpus": _GPU_NAMES}, timeout_s=300)
+        return Probe({"answers": answers, **binding_commands(expected.model)}, timeout_s=300)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Compare the tokens with the record."""
@@ -101,20 +95,4 @@ def read_golden(output: ProbeOutput, expected: Expected) -> tuple[Binding, Serve
     """
     sections = parse_sections(output)
     served = parse_served(sections.text("answers"))
-    digest = sections.text("model").split()
-    if len(digest) != 2 or len(digest[0]) != 64:
-        raise Unreadable("a SHA-256", sections.text("model"), where="sha256sum")
-    names = {line.strip() for line in sections.text("gpus").splitlines() if line.strip()}
-    if len(names) != 1:
-        raise Unreadable("GPUs of one model", ", ".join(sorted(names)) or "none", where="nvidia-smi")
-    flags = expected.flags
-    cache = flags.get("kv-cache-dtype", _AS_PUBLISHED)
-    tensor, pipeline = flags.get("tensor-parallel-size", 1), flags.get("pipeline-parallel-size", 1)
-    binding = Binding(
-        model_sha256=digest[0],
-        engine_version=served.version,
-        quantization=f"weights {flags.get('quantization', _AS_PUBLISHED)}, KV cache {cache}",
-        layout=f"{tensor} tensor, {pipeline} pipeline ranks",
-        gpu=names.pop(),
-    )
-    return binding, served
+    return binding_of(sections, expected, served.version), served

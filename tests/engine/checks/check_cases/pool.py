@@ -12,9 +12,11 @@ from sovctl.engine.checks.definitions.pool import (
     development_routes_closed,
     golden_tokens,
     group_running,
+    logprob_fingerprint,
 )
 from sovctl.engine.checks.definitions.pool._mutual_tls import UNAUTHENTICATED_PATHS
 from sovctl.engine.facts.benchmarks.chat_template import Rendered
+from sovctl.engine.facts.benchmarks.fingerprint import ForcedTokens
 from sovctl.engine.facts.benchmarks.golden_tokens import Binding, Completion, GoldenRecord
 from sovctl.engine.resources.serving.profile import VARIABLES
 
@@ -113,6 +115,11 @@ BINDING = Binding(
 RECORD = GoldenRecord("chat", BINDING, (COMPLETION, COMPLETION), "2026-11-28T07:00:00Z", "run-1")
 GOLDEN = golden_tokens.Expected(**vars(POOL), pool="chat", model="echo", record=RECORD, tolerance=0.15)
 
+FORCED = (ForcedTokens(A, (-0.5, -1.0)), ForcedTokens(B, (-2.0, -0.25)))
+FINGERPRINT = logprob_fingerprint.Expected(
+    **vars(POOL), pool="chat", model="echo", record=replace(RECORD, fingerprint=FORCED), processor="gpu"
+)
+
 SHAPES = (Rendered("user", (1, 5, 6)), Rendered("tools", None))
 TEMPLATE = chat_template.Expected(**vars(POOL), pool="chat", model="echo", record=replace(RECORD, templates=SHAPES))
 
@@ -120,6 +127,15 @@ TEMPLATE = chat_template.Expected(**vars(POOL), pool="chat", model="echo", recor
 def rendered(user: object = (1, 5, 6), tools: object = None, **more: object) -> str:
     """Output of chat_template.py."""
     return lines({"shape": "user", "token_ids": user} | more, {"shape": "tools", "token_ids": tools})
+
+
+def fingerprint(version: str = "0.32.0", prompts: int = 2, **second: object) -> str:
+    """Output of logprob_fingerprint.py; `second` changes the answer of the second prompt."""
+    rows = [
+        {"prompt": 0, "ids_sha256": A, "logprobs": [-0.5, -1.0]},
+        {"prompt": 1, "ids_sha256": B, "logprobs": [-2.0, -0.25]} | second,
+    ]
+    return lines({"path": "/version", "version": version}, *rows[:prompts])
 
 
 def answers(version: str = "0.32.0", prompts: int = 2, **second: object) -> str:
@@ -245,7 +261,29 @@ SAMPLES = {
             "not-a-number": Bad({"shapes": rendered([True])}, UNKNOWN, "one JSON object"),
             "closed": Bad({"shapes": rendered(error="ValueError: http 404")}, UNKNOWN, "http 404"),
             "other-model": Bad({"model": f"{B}  -\n"}, UNKNOWN, "a record of this model"),
+            "other-model-and-template": Bad({"model": f"{B}  -\n", "shapes": rendered([1, 5, 7])}, FAIL, "token 2"),
         },
+    ),
+    "pool.logprob-fingerprint": Sample(
+        FINGERPRINT,
+        {"answers": fingerprint(logprobs=[-2.0, -0.2501]), "model": f"{A}  -\n", "gpus": f"{GPU}\n{GPU}\n"},
+        {
+            "one-moved": Bad({"answers": fingerprint(logprobs=[-2.0, -0.37])}, FAIL, "0.12, largest in prompt 1"),
+            "all-moved": Bad({"answers": fingerprint(logprobs=[-1.98, -0.27])}, FAIL, "got 0.01 and 0.02"),
+            "moved-and-other-version": Bad(
+                {"answers": fingerprint("0.31.0", logprobs=[-2.0, -1.75])}, FAIL, "at most 0.1 (mean) and 1 nats"
+            ),
+            "moved-and-other-model": Bad(
+                {"answers": fingerprint(logprobs=[-2.0, -0.37]), "model": f"{B}  -\n"}, FAIL, "changed: model_sha256"
+            ),
+            "other-model": Bad({"model": f"{B}  -\n"}, UNKNOWN, "a record of this model"),
+            "other-tokenizer": Bad({"answers": fingerprint(ids_sha256=A)}, FAIL, "others of 1 prompts"),
+            "fewer-prompts": Bad({"answers": fingerprint(prompts=1)}, FAIL, "another tokenizer"),
+            "not-finite": Bad({"answers": fingerprint(logprobs=[float("nan"), -0.25])}, UNKNOWN, "one JSON object"),
+            "closed": Bad({"answers": fingerprint(error="ValueError: http 404")}, UNKNOWN, "http 404"),
+            "mixed-gpus": Bad({"gpus": f"{GPU}\nNVIDIA H200\n"}, UNKNOWN, "GPUs of one model"),
+        },
+        ("/version", '"prompt": 0', '"prompt": 1', A),
     ),
     "pool.golden-tokens": Sample(
         GOLDEN,

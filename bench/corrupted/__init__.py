@@ -1,0 +1,1 @@
+"""Model folders with one corruption each, for `bench/model_gate.py`."""
