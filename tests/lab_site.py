@@ -7,15 +7,17 @@ planned and applied. A request for the other state rebuilds the lab.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -25,7 +27,8 @@ from sovctl.engine.lab.lifecycle import leak_search as search
 from sovctl.engine.lab.node.shell import ssh_command
 from sovctl.engine.lab.services import chat as client
 
-NAME = "sovtest"
+NAME = os.environ.get("SOVCTL_TEST_LAB", "sovtest")
+"""Name of the lab; another name permits a second run on the same machine."""
 NOWHERE = "10.77.0.99"
 """An address of the lab's network that no machine has."""
 GATEWAY, GATEWAY_PORT = "10.77.0.21", 8443
@@ -45,6 +48,7 @@ job = json.load(sys.stdin)
 context = ssl.create_default_context(cafile=job["ca_file"])
 connection = http.client.HTTPSConnection(job["host"], job["port"], context=context, timeout=120)
 headers = {"content-type": "application/json", "authorization": "Bearer " + open(job["key_file"]).read().strip()}
+headers |= job["headers"]
 try:
     connection.request(job["method"], job["path"], json.dumps(job["body"]), headers)
     response = connection.getresponse()
@@ -230,18 +234,32 @@ class LabSite:
         """Send one chat with any content; return status, route and body. Status 0: no answer."""
         body = {"model": model, "messages": [{"role": "user", "content": content}], "temperature": 0, "max_tokens": 160}
         body |= fields
-        return self._ask("POST", "/v1/chat/completions", body)
+        return self.ask("POST", "/v1/chat/completions", body)
 
     def gateway_is_ready(self) -> bool:
         """Return whether /readyz of the gateway returns 200."""
-        return self._ask("GET", "/readyz", None)[0] == 200
+        return self.ask("GET", "/readyz", None)[0] == 200
 
-    def _ask(self, method: str, path: str, body: Any) -> tuple[int, str, dict[str, Any]]:
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        *,
+        key: str = "client-key",
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> tuple[int, str, dict[str, Any]]:
+        """Send a request to the gateway; return status, route and body. Status 0: no answer.
+
+        Args:
+            key: file of the client's API key in the folder of secrets.
+        """
         job = {
             "host": GATEWAY,
             "port": GATEWAY_PORT,
             "ca_file": str(self.state / "pki" / "ca.pem"),
-            "key_file": str(self.folder / "secrets" / "client-key"),
+            "key_file": str(self.folder / "secrets" / key),
+            "headers": dict(headers),
             "method": method,
             "path": path,
             "body": body,

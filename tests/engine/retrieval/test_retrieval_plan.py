@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from planned_nodes import _HANDLES, _PUT, empty
 from retrieval_site import retrieval_site
 
+from sovctl.engine.apply.ansible import PACKAGE
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.facts.operating_system import OperatingSystem
 from sovctl.engine.plan.build import changes, desired_on
@@ -172,6 +174,13 @@ def test_the_service_verifies_principals_with_the_key_of_the_gateway(context: Co
     assert (files["retrieval-claim.key"].mode, files["retrieval-claim.key"].uid) == ("0600", 960)
     assert not [each for each in credentials_on(context, context.nodes["n2"]) if "retrieval" in each.file]
     assert (site.state.pki / "retrieval-admin.pem").exists(), "on the controller only"
+
+
+def test_apply_does_not_wait_for_a_pool_of_another_node() -> None:
+    # The lab: the pool of n2 answered 5 minutes after the service of s1, in the same wave, and the apply failed.
+    tasks = yaml.safe_load((PACKAGE / "roles" / "retrieval" / "tasks" / "service.yml").read_text())
+    [url] = [each["ansible.builtin.uri"]["url"] for each in tasks if "ansible.builtin.uri" in each]
+    assert url.endswith("/metrics"), "/health needs the pool (tests/gateway/retrieval/test_retrieval_service.py)"
 
 
 def test_no_file_of_retrieval_is_unmanaged(context: Context) -> None:

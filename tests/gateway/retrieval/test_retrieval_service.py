@@ -159,6 +159,7 @@ def test_a_pool_without_answer_is_503_and_stores_nothing(service: RetrievalServi
         assert service.request("POST", "/v1/documents", document_body("x", "text", ["board"]))[0] == 503
         assert service.search(service.principal("board"), "text")[0] == 503
         assert service.request("GET", "/health")[0] == 503
+        assert service.request("GET", "/metrics")[0] == 200  # roles/retrieval waits for it
     finally:
         pooling.fault = ""
     assert service.request("GET", "/v1/documents?collection=handbook")[1] == {"documents": []}
