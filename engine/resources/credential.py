@@ -10,6 +10,7 @@ from sovctl.support.canonical_json import sha256_hex
 from ..facts.node import NodeFacts
 from ..spec import Node
 from ..spec.gateway.vault import Kek
+from ..spec.retrieval import ADMINISTRATOR
 from ..spec.service_accounts import (
     GATEWAY_UID,
     GATEWAY_USER,
@@ -40,7 +41,8 @@ class Credential:
         file: name in the state folder of the controller.
         path: on the node.
         why: its purpose, for the reader of a plan.
-        owner: root, and the group of all services can read it (0640); another user, and only that one can (0600).
+        owner: root, and the group of all services can read it (0640) unless `is_for_root_only`; another user, and only
+            that one can (0600).
     """
 
     file: str
@@ -49,13 +51,15 @@ class Credential:
     owner: str = ROOT
     is_public: bool = False
     """Whether all users can read it (0644): a certificate for a program that is not sovctl's."""
+    is_for_root_only: bool = False
+    """Whether services of its node cannot read it (0600): a key of administrators."""
 
     @property
     def mode(self) -> str:
         """Permission bits of the file on the node."""
         if self.is_public:
             return "0644"
-        return "0640" if self.owner == ROOT else "0600"
+        return "0640" if self.owner == ROOT and not self.is_for_root_only else "0600"
 
     @property
     def uid(self) -> int:
@@ -68,6 +72,8 @@ CERTIFICATES = (
     Credential("node.pem", f"{TLS}/node.pem", "certificate of this node"),
     Credential("node.key", f"{TLS}/node.key", "private key of node.pem"),
 )
+ADMINISTRATOR_FILES = (f"{ADMINISTRATOR}.pem", f"{ADMINISTRATOR}.key")
+"""Certificate that may write documents of retrieval, and its key."""
 CLAIM_KEY, JWKS = "retrieval-claim.key", "principal.jwks.json"
 MONITORING_KEY = "monitoring-gateway.key"
 GATEWAY_SECRETS = (
@@ -262,6 +268,13 @@ def _of_retrieval(context: Context, node: Node) -> list[Credential]:
     return [
         Credential(CLAIM_KEY, f"{SECRETS}/{CLAIM_KEY}", "signs the groups of callers for the database", RETRIEVAL_USER),
         Credential(JWKS, f"{TLS}/{JWKS}", "public keys of the gateway, for the principals of its requests"),
+        # root of this node is the superuser of the database, so the key gives it no further rights.
+        *(
+            Credential(
+                name, f"{SECRETS}/{name}", "for `sovctl rag` as root, which writes documents", is_for_root_only=True
+            )
+            for name in ADMINISTRATOR_FILES
+        ),
     ]
 
 

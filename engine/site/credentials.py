@@ -21,6 +21,7 @@ from sovctl.support.errors import InputError
 from ..certificate_authority import Authority
 from ..resources.context import Context
 from ..resources.credential import (
+    ADMINISTRATOR_FILES,
     CLAIM_KEY,
     JWKS,
     MONITORING_KEY,
@@ -50,6 +51,8 @@ from .state_folder import SiteState
 MIN_API_KEY_LENGTH = 24
 """Characters. 24 random base64 characters are 144 bits; a shorter key could be recovered from its hash."""
 
+_NOWHERE = IPv4Address("127.0.0.1")
+"""Address in the certificate of administrators. Only its name counts; clients have no address."""
 _PIN_SALT = "pin.salt"  # follows the PIN in its file, so that the PIN cannot be recovered from the file's digest
 
 
@@ -111,6 +114,8 @@ class Credentials:
             return self.authority.certificate_file
         if name in ("node.pem", "node.key"):
             return self.state.pki / f"{node.name}{name.removeprefix('node')}"
+        if name in ADMINISTRATOR_FILES:
+            return self.state.pki / name
         for receiver in self._receivers:
             if name == receiver_ca_file(receiver.name):
                 return self.site_folder / (receiver.ca_file or "")
@@ -163,6 +168,8 @@ class Credentials:
             renewed = set() if has_root else {"ca.pem"}
             if not self.authority.is_good(node.name, node.address, now=now):
                 renewed |= {"node.pem", "node.key"}
+            if not self.authority.is_good(ADMINISTRATOR, _NOWHERE, now=now):
+                renewed |= {*ADMINISTRATOR_FILES}
             for credential in credentials_on(context, node):
                 path = self.file(node, credential.file)
                 if credential.file in derived:
@@ -204,8 +211,7 @@ class Credentials:
             if credentials_on(context, node):
                 self.authority.issue(node.name, node.address, now=now)
         if self.spec.retrieval is not None:
-            # The name of its key is the only one that counts; clients have no address.
-            self.authority.issue(ADMINISTRATOR, IPv4Address("127.0.0.1"), now=now)
+            self.authority.issue(ADMINISTRATOR, _NOWHERE, now=now)
         if self.spec.gateway is not None:
             self._make_keys(self.spec.gateway)
         for name, content in self._derived(may_be_absent=False).items():

@@ -37,7 +37,7 @@ def _query(context: Context, node: Node) -> Query:
     if not context.is_retrieval(node):
         return Query(hash=(*service.FILES, *database.FILES))
     return Query(
-        hash=(*service.INPUTS, *database.FILES, database.ROLES_FILE, database.PACKAGE_LISTS),
+        hash=(*service.INPUTS, service.RAG, *database.FILES, database.ROLES_FILE, database.PACKAGE_LISTS),
         units=(service.UNIT, DATABASE_UNIT),
         commands={database.PROBE: postgresql.COMMAND},
     )

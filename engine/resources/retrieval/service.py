@@ -1,4 +1,7 @@
-"""Retrieval service before the database: its settings file, generated from site.yaml, and its systemd unit."""
+"""Retrieval service before the database: its settings file, generated from site.yaml, and its systemd unit.
+
+The settings of `sovctl rag` are on the same node, for root: documents can be ingested there.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from ...facts.node import NodeFacts
 from ...spec.retrieval import ADMINISTRATOR
 from ...spec.service_accounts import RETRIEVAL_USER
 from ..context import Context, render
-from ..credential import CERTIFICATES, CLAIM_KEY, JWKS, SECRETS, TLS
+from ..credential import ADMINISTRATOR_FILES, CERTIFICATES, CLAIM_KEY, JWKS, SECRETS, TLS
 from ..orphan import UNITS
 from ..pool import api_urls
 from ..resource import Desired, Risk, State
@@ -20,13 +23,24 @@ from ..services.daemon import started_after
 from ..software.environment import GATEWAY, stamp
 from .database import KIND
 from .places import DATABASE, DATABASE_UNIT, ROLE, SOCKETS
+from .postgresql import HEAD
 
 NAME, UNIT = "service", "sovctl-retrieval"
 UNIT_FILE = f"{UNITS}{UNIT}.service"
 CONFIG, DSN = "/etc/sovctl/retrieval.yaml", "/etc/sovctl/retrieval.dsn"
-FILES = (CONFIG, DSN, UNIT_FILE)
+RAG = "/etc/sovctl/rag.yaml"
+"""Settings of `sovctl rag` on the node. They contain no secret; only root can read the key that they name."""
+FILES = (CONFIG, DSN, RAG, UNIT_FILE)
 """Files of the service on the node; the unit is the last one."""
-INPUTS = (*FILES, stamp(GATEWAY), f"{SECRETS}/{CLAIM_KEY}", f"{TLS}/{JWKS}", *(each.path for each in CERTIFICATES))
+INPUTS = (
+    CONFIG,
+    DSN,
+    UNIT_FILE,
+    stamp(GATEWAY),
+    f"{SECRETS}/{CLAIM_KEY}",
+    f"{TLS}/{JWKS}",
+    *(each.path for each in CERTIFICATES),
+)
 """Files that the process reads at its start."""
 _TLS = {"ca": f"{TLS}/ca.pem", "certificate": f"{TLS}/node.pem", "key": f"{TLS}/node.key"}
 
@@ -52,6 +66,16 @@ def configuration(context: Context) -> dict[str, Any]:
         "collections": [{"name": each.name} for each in retrieval.collections],
         "exact_below_rows": retrieval.exact_below_rows,
     }
+
+
+def ingestion(context: Context) -> dict[str, Any]:
+    """Return the contents of rag.yaml, which `gateway/retrieval/ingest/settings.py` reads."""
+    certificate, key = (f"{SECRETS}/{name}" for name in ADMINISTRATOR_FILES)
+    return {"service": {"url": _url(context), "ca": _TLS["ca"], "certificate": certificate, "key": key}}
+
+
+def _url(context: Context) -> str:
+    return f"https://{context.spec.node(context.retrieval.node).address}:{context.retrieval.port}"
 
 
 def _pool(context: Context, name: str) -> dict[str, Any]:
@@ -87,14 +111,15 @@ def desired(context: Context) -> Desired:
     """Return the service."""
     retrieval = context.retrieval
     text = yaml.safe_dump(configuration(context), sort_keys=False, allow_unicode=True)
+    rag = HEAD + yaml.safe_dump(ingestion(context), sort_keys=False, allow_unicode=True)
     dsn = f"postgresql://{ROLE}@/{DATABASE}?host={SOCKETS}\n"
     variables: dict[str, Any] = {
         "unit": UNIT,
         "user": RETRIEVAL_USER,
         "database_unit": DATABASE_UNIT,
         "allowed": allowed_addresses(context),
-        "url": f"https://{context.spec.node(retrieval.node).address}:{retrieval.port}",
-        "files": [{"path": CONFIG, "text": text}, {"path": DSN, "text": dsn}],
+        "url": _url(context),
+        "files": [{"path": CONFIG, "text": text}, {"path": DSN, "text": dsn}, {"path": RAG, "text": rag}],
     }
     unit = render(KIND, "service.service.j2", item=variables)
     return Desired(
@@ -103,6 +128,7 @@ def desired(context: Context) -> Desired:
         state={
             "config_sha256": sha256_hex(text),
             "dsn_sha256": sha256_hex(dsn),
+            "rag_sha256": sha256_hex(rag),
             "unit_sha256": sha256_hex(unit),
             "active": "active",
             "enabled": "enabled",
@@ -123,6 +149,7 @@ def observe(facts: NodeFacts, _desired: Desired) -> State | None:
     return {
         "config_sha256": facts.sha256(CONFIG),
         "dsn_sha256": facts.sha256(DSN),
+        "rag_sha256": facts.sha256(RAG),
         "unit_sha256": facts.sha256(UNIT_FILE),
         "active": unit.active if unit else None,
         "enabled": unit.enabled if unit else None,

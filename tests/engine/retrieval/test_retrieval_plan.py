@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from sovctl.engine.resources.retrieval.database import KIND, PROBE
 from sovctl.engine.resources.retrieval.retrieval import RESOURCE_TYPE
 from sovctl.engine.resources.software.package import needed
 from sovctl.gateway.access.assertion import PrincipalSigner
+from sovctl.gateway.retrieval.ingest.settings import load_settings
 from sovctl.gateway.retrieval.settings import RetrievalSettings
 from sovctl.gateway.settings.load import check_settings
 
@@ -173,7 +175,30 @@ def test_the_service_verifies_principals_with_the_key_of_the_gateway(context: Co
     files = {each.file: each for each in credentials_on(context, context.nodes["s1"])}
     assert (files["retrieval-claim.key"].mode, files["retrieval-claim.key"].uid) == ("0600", 960)
     assert not [each for each in credentials_on(context, context.nodes["n2"]) if "retrieval" in each.file]
-    assert (site.state.pki / "retrieval-admin.pem").exists(), "on the controller only"
+    assert (site.state.pki / "retrieval-admin.pem").exists()
+
+
+def test_root_of_the_node_can_ingest_and_no_service_can(context: Context, tmp_path: Path) -> None:
+    path = tmp_path / "rag.yaml"
+    texts = {each["path"]: each["text"] for each in wanted(context, "s1")["service"].variables["files"]}
+    path.write_text(texts["/etc/sovctl/rag.yaml"])
+    settings = load_settings(path)
+    assert settings.service is not None
+    files = {each.path: each for each in credentials_on(context, context.nodes["s1"])}
+    for used in (settings.service.certificate, settings.service.key):
+        assert (files[str(used)].mode, files[str(used)].uid) == ("0600", 0)
+    assert str(settings.service.url) == "https://10.77.0.21:8446/"
+    for name in ("n1", "n2"):
+        assert not [each for each in credentials_on(context, context.nodes[name]) if "admin" in each.file]
+
+
+def test_a_stale_certificate_of_the_administrator_is_renewed(tmp_path: Path) -> None:
+    site = retrieval_site(tmp_path / "site")
+    site.credentials.ensure(site.context())
+    names = {"retrieval-admin.pem", "retrieval-admin.key"}
+    assert {("s1", each) for each in names} <= set(site.credentials.fingerprints(site.context()))
+    later = site.credentials.fingerprints(site.context(), now=datetime.now(UTC) + timedelta(days=3_000))
+    assert not {("s1", each) for each in names} & set(later)
 
 
 def test_apply_does_not_wait_for_a_pool_of_another_node() -> None:
