@@ -1,6 +1,8 @@
 """Retrieval in the lab: clients of two groups ask the same question, a group is revoked, principals are forged.
 
 Documents enter by `sovctl rag` on the controller. Answers come through the gateway, and from the service itself.
+
+Not run yet: no lab was free when it was written.
 """
 
 from __future__ import annotations
