@@ -23,6 +23,8 @@ CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
 MAX_CONFIG_BYTES = 1 << 20
 """An adapter_config.json has 1 to 3 KB; kind: guess, 2026-11."""
+MAX_RANK = 512
+"""Highest `max_lora_rank` of vLLM 0.32.0, config/lora.py."""
 _VOCABULARY = frozenset({"embed_tokens", "lm_head", "wte", "embeddings", "word_embeddings"})
 """Layers whose rows are tokens; an adapter of them can require another tokenizer."""
 _HEADS = frozenset({"classifier", "score"})
@@ -40,18 +42,29 @@ def refused_adapter(folder: Path, *, max_lora_rank: int) -> list[str]:
     Args:
         max_lora_rank: `pools[].lora.max_lora_rank` of the adapter's pool.
     """
-    found = [f"{folder.name}/{name}: a tokenizer of its own" for name in _TOKENIZER if (folder / name).exists()]
-    if not (folder / WEIGHTS).is_file():
-        found.append(f"{folder.name}/{WEIGHTS}: no such file")
+    files = {each.name: each for each in folder.iterdir()} if folder.is_dir() else {}
+    return [f"{folder.name}/{reason}" for reason in refused_adapter_files(files, max_lora_rank=max_lora_rank)]
+
+
+def refused_adapter_files(files: Mapping[str, Path], *, max_lora_rank: int = MAX_RANK) -> list[str]:
+    """Return a line for each reason to refuse the files of an adapter, sorted by text.
+
+    Args:
+        files: with the contents, by name in the adapter's folder.
+        max_lora_rank: the highest rank of vLLM if the pool of the adapter is unknown.
+    """
+    found = [f"{name}: a tokenizer of its own" for name in _TOKENIZER if name in files]
+    if WEIGHTS not in files or not files[WEIGHTS].is_file():
+        found.append(f"{WEIGHTS}: no such file")
     try:
-        config = json.loads(read_bounded(folder / CONFIG, MAX_CONFIG_BYTES))
-    except (OSError, InputError):
-        return sorted([*found, f"{folder.name}/{CONFIG}: not a file of at most {MAX_CONFIG_BYTES} bytes"])
+        config = json.loads(read_bounded(files[CONFIG], MAX_CONFIG_BYTES))
+    except (KeyError, OSError, InputError):
+        return sorted([*found, f"{CONFIG}: not a file of at most {MAX_CONFIG_BYTES} bytes"])
     except (ValueError, RecursionError):
-        return sorted([*found, f"{folder.name}/{CONFIG}: not JSON"])
+        return sorted([*found, f"{CONFIG}: not JSON"])
     if not isinstance(config, dict):
-        return sorted([*found, f"{folder.name}/{CONFIG}: not a JSON object"])
-    return sorted([*found, *(f"{folder.name}/{CONFIG}: {reason}" for reason in _reasons(config, max_lora_rank))])
+        return sorted([*found, f"{CONFIG}: not a JSON object"])
+    return sorted([*found, *(f"{CONFIG}: {reason}" for reason in _reasons(config, max_lora_rank))])
 
 
 def _reasons(config: Mapping[str, Any], max_lora_rank: int) -> Iterator[str]:

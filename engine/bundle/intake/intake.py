@@ -24,6 +24,7 @@ from ..manifest import TIME_FORMAT, Manifest
 from ..medium import Medium
 from ..trust import Refused, Verified, open_bundle
 from . import admission, clamav, contents, history, inspection
+from .adapters import refused_adapters
 from .admission import Expected
 from .history import Bundle, State
 from .policy import Policy
@@ -214,6 +215,12 @@ class Intake:
                 problem := inspection.problem(each.path, each.kind, quarantine.file(each.sha256))
             ):
                 raise Refused(problem, where=each.path, hint=f"sovctl import reject {found.id} --reason TEXT")
+        stored = self.store.content
+        if reasons := refused_adapters(
+            manifest.files, lambda sha256: quarantine.file(sha256) if sha256 in needed else stored(sha256)
+        ):
+            named = "; ".join(reasons[:_MAX_FINDINGS])
+            raise Refused(f"adapters: {named}", hint=f"sovctl import reject {found.id} --reason TEXT")
         scanned = [sha256 for sha256 in needed if not inspection.is_weights(paths[sha256].path)]
         result: dict[str, Any] = {
             "files_scanned": len(scanned),
