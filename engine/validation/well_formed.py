@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Annotated, Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
@@ -101,24 +102,33 @@ def _parts(known: Mapping[str, Any]) -> WellFormed:
     whole: dict[str, Any] = {}
     places: dict[str, tuple[int, ...]] = {}
     for name, about in SiteSpec.model_fields.items():
-        section: TypeAdapter[Any] = TypeAdapter(Annotated[about.annotation, about])  # type: ignore[arg-type]
         if name not in known and not about.is_required():
             whole[name] = about.get_default(call_default_factory=True)
             continue
         with contextlib.suppress(ValidationError):
-            whole[name] = section.validate_json(json.dumps(known.get(name)), strict=True)
+            whole[name] = _section(name).validate_json(json.dumps(known.get(name)), strict=True)
         if name not in whole and name in _LISTS and isinstance(known.get(name), list):
-            items = list(_items(get_args(about.annotation)[0], known[name]))
+            items = list(_valid_items(name, known[name]))
             if items:
                 whole[name], places[name] = [item for _, item in items], tuple(index for index, _ in items)
     return WellFormed(SiteSpec.model_construct(**whole), frozenset(SiteSpec.model_fields) - whole.keys(), places)
 
 
-def _items(kind: Any, values: Sequence[Any]) -> Iterable[tuple[int, Any]]:
-    item: TypeAdapter[Any] = TypeAdapter(kind)
+def _valid_items(name: str, values: Sequence[Any]) -> Iterable[tuple[int, Any]]:
     for index, value in enumerate(values):
         with contextlib.suppress(ValidationError):
-            yield index, item.validate_json(json.dumps(value), strict=True)
+            yield index, _item(name).validate_json(json.dumps(value), strict=True)
+
+
+@cache  # making one takes longer than all validation
+def _section(name: str) -> TypeAdapter[Any]:
+    about = SiteSpec.model_fields[name]
+    return TypeAdapter(Annotated[about.annotation, about])  # type: ignore[arg-type]
+
+
+@cache
+def _item(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(get_args(SiteSpec.model_fields[name].annotation)[0])
 
 
 def _remove_independent(known: Any, loc: Sequence[str | int]) -> None:
