@@ -4,7 +4,7 @@
     process = warm_processes.start(GATEWAY, ["check"], cwd=folder, env={...}, files=(0, 1, 2))
 
 - A command is a process of its own, with its own streams, environment, folder and exit code. Only imports are shared.
-- Values of modules are fresh for each command, because the first process only imports.
+- Values of modules are fresh for each command, because the first process only imports and reads constant tables.
 - `make test-all` starts Python for each command.
 - Not for tests of start-up and of terminals.
 """
@@ -47,6 +47,8 @@ class Program:
     """How Python starts it."""
     imported: tuple[str, ...]
     """Modules that most of its commands import when they run."""
+    prepared: tuple[str, ...] = ()
+    """Modules whose `prepare` fills caches of constant data, as a start does."""
 
 
 SOVCTL = Program(
@@ -74,6 +76,7 @@ GATEWAY = Program(
     "sovctl.gateway.commands.main:main",
     (sys.executable, "-m", "sovctl.gateway"),
     ("sovctl.gateway.runtime.components", "sovctl.gateway.runtime.server"),
+    ("sovctl.gateway.detect.labels", "sovctl.gateway.detect.special_categories.finder"),
 )
 
 
@@ -242,6 +245,8 @@ def _run(program: Program) -> None:
     main: Callable[[], int | None] = getattr(importlib.import_module(module), name)
     for each in program.imported:
         importlib.import_module(each)
+    for each in program.prepared:
+        importlib.import_module(each).prepare()
     _serve(socket.socket(fileno=int(sys.argv[2])))
     sys.argv[0] = program.command[0]
     sys.exit(main())
