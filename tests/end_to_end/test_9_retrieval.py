@@ -2,7 +2,8 @@
 
 Documents enter by `sovctl rag` on the controller. Answers come through the gateway, and from the service itself.
 
-Not run yet: no lab was free when it was written.
+Run by hand in a lab on 2026-11-29: ingestion, the checks, both groups at the service, absent, foreign, misaddressed and
+expired principals. Not run yet: this file as a whole, and everything that goes through the gateway.
 """
 
 from __future__ import annotations
