@@ -11,7 +11,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 TEST_PACKAGES := chromium chromium-driver nginx openssh-server poppler-utils postgresql prometheus prometheus-alertmanager prometheus-node-exporter rsyslog rsyslog-gnutls softhsm2 sudo
 PYTHONS := 3.12 3.13
 # Benches that change nodes of a lab on this machine. They need root, and take minutes to hours.
-LAB_BENCHES := bench-drift bench-failures bench-interrupt bench-knobs bench-model_gate bench-rolling
+LAB_BENCHES := bench-adapters bench-drift bench-failures bench-interrupt bench-knobs bench-model_gate bench-rolling
 BENCHES := $(filter-out $(LAB_BENCHES),$(patsubst bench/%.py,bench-%,$(wildcard bench/*.py)))
 
 .PHONY: demo docs test test-all test-fast test-gpu test-lab test-vm test-packages lint lint-ansible bench bench-lab $(BENCHES) $(LAB_BENCHES) clean
