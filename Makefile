@@ -14,7 +14,7 @@ PYTHONS := 3.12 3.13
 LAB_BENCHES := bench-adapters bench-drift bench-failures bench-interrupt bench-knobs bench-model_gate bench-rolling
 BENCHES := $(filter-out $(LAB_BENCHES),$(patsubst bench/%.py,bench-%,$(wildcard bench/*.py)))
 
-.PHONY: demo docs test test-all test-fast test-gpu test-lab test-vm test-packages lint lint-ansible bench bench-lab $(BENCHES) $(LAB_BENCHES) clean
+.PHONY: demo docs test test-all test-api-server test-fast test-gpu test-lab test-vm test-packages lint lint-ansible bench bench-lab $(BENCHES) $(LAB_BENCHES) clean
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo "make test-fast  unit tests only"
 	@echo "make test-lab   lab tests only, after: sovctl lab check --install"
 	@echo "make test-vm    tests on a virtual machine with Secure Boot, TPM, RAID and LUKS: 20 minutes or more, not in CI"
+	@echo "make test-api-server  exported objects at a real API server, built from Debian unstable: nightly, not in CI"
 	@echo "make test-gpu   probes, parsers and checks on the real tools of a machine with an NVIDIA GPU; not in CI"
 	@echo "make lint       ruff, mypy, import-linter, prose"
 	@echo "make lint-ansible  ansible-lint, production profile, over roles and playbooks"
@@ -78,6 +79,10 @@ LAB_FILES = $(filter tests/engine/lab/%,$(FOUND_LAB_FILES)) $(filter-out tests/e
 
 test-lab: $(VENV)/.ready
 	$(BIN)/pytest -m lab -q $(LAB_FILES)
+
+# Nightly, and before a release. The first run builds the server, in minutes.
+test-api-server: $(VENV)/.ready
+	$(BIN)/pytest -m api_server -q tests/engine/export
 
 # Read-only: nvidia-smi, lspci, sysfs and the kernel log. As root, because only root reads the capabilities of PCI devices.
 test-gpu: $(VENV)/.ready

@@ -30,6 +30,8 @@ def site_text(preset: str) -> str:
     return (EXAMPLES / preset / "site.yaml").read_text()
 
 
+FORMS = (("kubernetes", "lws"), ("kubernetes", "kserve"), ("ray", "lws"))
+"""Targets, with what serves a pool."""
 _EXPORTED: dict[tuple[str, Target, str], dict[str, str]] = {}
 
 
