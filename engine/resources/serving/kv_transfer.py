@@ -22,7 +22,9 @@ from ..context import Context
 SIDE_CHANNEL_PORT = 5600
 """Port of the first server of a node for the handshake; the default of VLLM_NIXL_SIDE_CHANNEL_PORT. Further servers of
 the node have the next ports."""
-_UCX_TRANSPORTS = {Transport.RDMA: "^tcp", Transport.TCP: "tcp"}  # a transfer fails rather than use another network
+_UCX_TRANSPORTS = {Transport.RDMA: "^tcp", Transport.TCP: "tcp,cuda_copy"}
+"""A transfer fails rather than use another network. NIXL 1.5.1 ends on a node with NVIDIA GPUs if UCX may not copy from
+their memory, although `kv_buffer_device` is `cpu`; UCX ignores `cuda_copy` where it has no CUDA."""
 
 
 class KvRole(StrEnum):

@@ -148,7 +148,7 @@ def test_both_pools_have_the_connector_with_their_role() -> None:
         variables = environment(made, replica, replica.ranks[0])
         address = str(made.spec.node(replica.head).address)
         assert variables["VLLM_NIXL_SIDE_CHANNEL_HOST"] == address
-        assert (variables["VLLM_NIXL_SIDE_CHANNEL_PORT"], variables["UCX_TLS"]) == ("5600", "tcp")
+        assert (variables["VLLM_NIXL_SIDE_CHANNEL_PORT"], variables["UCX_TLS"]) == ("5600", "tcp,cuda_copy")
 
 
 def test_rdma_never_becomes_tcp() -> None:
