@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
@@ -14,6 +15,8 @@ import pytest
 from standin_engine import RESIDUE_MIB, TOTAL_MIB
 from swap_agent import Group, group, load
 from waiting import until
+
+from sovctl.engine.facts.swap_reports import parse_swap_report
 
 POOLS = ("chat", "code", "legal")
 
@@ -30,6 +33,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
     with group(tmp_path_factory.mktemp("swap"), *POOLS) as made:
         made.until_awake()
         yield made
+
+
+def test_the_parser_reads_the_report_of_an_agent(made: Group) -> None:
+    made.until_awake()
+    report = parse_swap_report(json.dumps(made.status()))
+    assert {each["pool"] for each in report["engines"]} == set(POOLS)
+    assert sorted(each["state"] for each in report["engines"]) == ["asleep", "asleep", "awake"]
 
 
 def test_three_models_answer_200_random_requests_in_turns(made: Group) -> None:
