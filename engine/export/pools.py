@@ -83,7 +83,13 @@ def _llm_inference_service(source: Source, pool: Pool) -> Object:
     scaling: Object = replicas(source, pool)
     if not scaling:
         spec = autoscaler.keda(source.bounds[pool.name])["spec"]
-        keda = {key: spec[key] for key in ("pollingInterval", "advanced", "triggers")}
+        # KServe's rule reads the name, which must be empty; an API server refuses an object without one.
+        horizontal = {**spec["advanced"]["horizontalPodAutoscalerConfig"], "name": ""}
+        keda = {
+            "pollingInterval": spec["pollingInterval"],
+            "advanced": {"horizontalPodAutoscalerConfig": horizontal},
+            "triggers": spec["triggers"],
+        }
         scaling = {
             "scaling": {"minReplicas": spec["minReplicaCount"], "maxReplicas": spec["maxReplicaCount"], "keda": keda}
         }

@@ -61,7 +61,7 @@ class ApiServer:
         assert status in (200, 201), answer
 
         def is_established() -> bool:
-            conditions = self._call("GET", path)[1].get("status", {}).get("conditions", [])
+            conditions = self._call("GET", path)[1].get("status", {}).get("conditions") or []
             return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
 
         until(is_established, "the kind is established", timeout_s=_LIMIT_S)
