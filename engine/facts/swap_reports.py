@@ -15,7 +15,7 @@ def parse_swap_report(text: str) -> dict[str, Any]:
     """Return the report: `reason`, and `engines` with `pool`, `state` and the number `held` of waiting requests.
 
     Raises:
-        Unreadable: another form, or the agent has no report and says why.
+        Unreadable: another form, or the reason of the agent for the absence of a report.
     """
     try:
         found = json.loads(text)

@@ -78,7 +78,7 @@ def servers_of(node: str, swap_set: SwapSet, answer: dict[str, Any] | str) -> li
     """Return the status of the servers of a set.
 
     Args:
-        answer: report of the agent, or why there is none.
+        answer: report of the agent, or the reason of its absence.
     """
     names = [instance(replica) for replica in swap_set.replicas]
     if isinstance(answer, str):
