@@ -34,6 +34,7 @@ COMMANDS = (
     "monitoring",
     "scaling",
     "golden",
+    "evaluate",
     "node",
     "size",
     "bootstrap",

@@ -100,6 +100,9 @@ OTHER_EXITS = {
     ("node", 'sovctl node forget n2 --reason "destroyed, protocol 4711"'): ExitCode.BAD_INPUT,  # was never a node
 }
 OTHER_EXITS |= {
+    ("evaluate", line): ExitCode.BAD_INPUT for line in typed(PAGES["evaluate"])
+}  # no questions; run in tests/engine/checks/test_site_evaluation.py
+OTHER_EXITS |= {
     ("scaling", line): ExitCode.BAD_INPUT for line in typed(PAGES["scaling"])
 }  # the site has no section `scaling`; run in tests/cli/test_scaling_command.py
 OTHER_EXITS |= {

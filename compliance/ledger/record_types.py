@@ -44,6 +44,7 @@ RECORD_TYPES = {
     "node-removed": "a removed node left the registry",
     "node-seed": "the installer seed of a node was written or erased",
     "plan": "a plan was saved",
+    "pool-evaluated": "a pool answered the questions of the site",
     "pruned": "content of entries was removed",
     "recovered": "a killed writer's entries were adopted",
     "report": "a report was published",

@@ -15,6 +15,7 @@
   documents/  records for authorities and auditors, and bills of materials
   foreign/    imported results of other tools
   golden/     recorded tokens of pools
+  evaluations/  marks of pools by the site's own questions
   scaling/    standing plan and state of autoscaling
   seeds/      installer seeds of nodes, with private host keys until they are erased
   inventory.json   status of the nodes of `sovctl inventory collect`
