@@ -21,7 +21,7 @@ import jwt
 import pytest
 import yaml
 from lab_site import NAME, LabSite, sovctl_command
-from retrieval_site import add_retrieval
+from retrieval_values import add_retrieval
 
 from examples import IS_COMPLETE
 from sovctl.compliance.signing import SigningKey

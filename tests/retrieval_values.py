@@ -1,15 +1,11 @@
-"""The lab's site with retrieval on s1, and the echo model as embedding pool on n2."""
+"""Values of the lab's site.yaml with retrieval on s1, and the echo model as embedding pool on n2."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import yaml
-from example_sites import with_invented_files
 from strategies import EXAMPLES
-
-from sovctl.engine.site.site import Site
 
 POOL = {
     "name": "embeddings",
@@ -43,10 +39,3 @@ def retrieval_values() -> dict[str, Any]:
     values: dict[str, Any] = yaml.safe_load((EXAMPLES / "lab" / "site.yaml").read_text())
     add_retrieval(values)
     return values
-
-
-def retrieval_site(folder: Path) -> Site:
-    """A site with invented files in a folder of its own."""
-    folder.mkdir(parents=True)
-    (folder / "site.yaml").write_text(yaml.safe_dump(retrieval_values(), sort_keys=False))
-    return with_invented_files(folder)
