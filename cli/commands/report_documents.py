@@ -79,7 +79,7 @@ def documents(
     origin, key = LedgerReader(paths.ledger).checkpoint.origin, load_key(paths.keys / "ledger.key")
     with paths.exclusive("report"), Ledger.open(paths.ledger, origin=origin, key=key) as ledger:
         published = publish(
-            files_of(built, sources, read_locks(loaded.spec), read_licences()),
+            files_of(built, sources, read_locks(loaded.spec, loaded.catalog.models), read_licences()),
             parent=paths.documents,
             ledger=ledger,
             subject=subject,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from sovctl.compliance.evidence.runs import EvidenceRun, list_runs, load_run, read_raw
@@ -12,7 +13,9 @@ from sovctl.support.errors import InputError
 from sovctl.support.package_files import package_folder, package_text
 from sovctl.support.strict_yaml import read_text
 
+from ..catalog import ModelEntry
 from ..catalog.engines import ENGINES
+from ..catalog.models import load_models
 from ..gather.captures import LIMIT_BYTES
 from ..resources.software.engine_lock import engine_lock
 from ..site.state_folder import SiteState
@@ -52,9 +55,13 @@ def read_sources(loaded: LoadedSpec, state: SiteState, *, tool_version: str, run
     )
 
 
-def read_locks(spec: SiteSpec) -> dict[str, tuple[LockedPackage, ...]]:
-    """Return the packages of the locks that the nodes of a site use, by the name of the lock."""
-    engine = engine_lock(spec)
+def read_locks(spec: SiteSpec, models: Mapping[str, ModelEntry] | None = None) -> dict[str, tuple[LockedPackage, ...]]:
+    """Return the packages of the locks that the nodes of a site use, by the name of the lock.
+
+    Args:
+        models: the catalogue of the site; None for that of this release.
+    """
+    engine = engine_lock(spec, load_models() if models is None else models)
     names = [*([engine] if spec.pools else []), *(["gateway"] if spec.gateway else []), "installer"]
     paths = {name: _LOCKS / f"{name}.txt" for name in names}
     parsers = {engine: parse_deb_lock} if ENGINES[spec.software.engine].packages == "deb" else {}

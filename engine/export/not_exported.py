@@ -120,6 +120,8 @@ def _of_pool(source: Source, pool: Pool) -> Iterator[Omission]:
     where = f"pools[{pool.name}]"
     if pool.gpus:
         yield Omission(f"{where}.gpus", "the device plugin assigns GPUs")
+    if pool.cpu_affinity is not None:
+        yield Omission(f"{where}.cpu_affinity", "the kubelet assigns cores: use its CPU manager with policy static")
     if pool.swap_group is not None:
         yield Omission(f"{where}.swap_group", "pods do not share GPUs in turns: each replica has GPUs of its own")
     if pool.replicas > 1:

@@ -76,7 +76,7 @@ def context_of(spec: SiteSpec, site_folder: Path) -> Context:
         lock=driver_lock(spec.software.lock),
         replicas=tuple(assign_gpus(spec, catalog)),
         locks={
-            ENGINES[spec.software.engine].environment: LOCKS / f"{engine_lock(spec)}.txt",
+            ENGINES[spec.software.engine].environment: LOCKS / f"{engine_lock(spec, catalog.models)}.txt",
             GATEWAY: LOCKS / "gateway.txt",
             "installer": LOCKS / "installer.txt",
         },

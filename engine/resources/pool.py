@@ -107,6 +107,7 @@ def variables_of(context: Context, node: Node, replica: Replica) -> dict[str, An
         "swap": set_name(context, replica) or "",
         "proxy": proxy_of(context, node, replica) if serves_api else {},
         "fabric": expected_fabric(context.platform(node)),
+        "cpu_affinity": pool.cpu_affinity or "",
         "start_timeout_s": max(START_TIMEOUT_S, start_timeout_s(context, replica)),
         "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
     }

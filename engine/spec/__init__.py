@@ -35,6 +35,7 @@ from .serving import section
 from .serving.api_server import ApiServer, Pooling, Reasoning, StructuredOutputs, Tools
 from .serving.cache import Cache, Offload
 from .serving.checkpoint import Checkpoint, Loading
+from .serving.cpu_list import CpuList
 from .serving.kernels import Compilation, Kernels
 from .serving.multimodal import Multimodal
 from .serving.observability import Observability
@@ -279,6 +280,9 @@ class Pool(SpecModel):
     awake_hours: Annotated[list[ScheduledHours], Field(max_length=20)] = Field(default_factory=list)
     """Hours in which the pool is awake in its swap group while no request waits for another pool. If the hours of two
     pools overlap, the first pool of the file is awake."""
+    cpu_affinity: CpuList | None = None
+    """Processor cores of the pool's servers on each of its nodes, such as `0-7,16`. Required for every pool of a node
+    with a transcription pool, because that decodes audio on its cores. Default: all cores."""
     port: Port = 8000
     """Port of the first replica on a node; further replicas on the node use the next ports."""
     capabilities: list[Capability] | None = None

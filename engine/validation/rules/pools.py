@@ -201,7 +201,7 @@ def check_lab_only(site: SiteUnderValidation) -> Iterator[Problem]:
             entry = site.catalog.models.get(model.catalog)
             if entry is not None and entry.lab_only:
                 yield Problem(
-                    f"expected a production model, got `{entry.id}`, which repeats its input",
+                    f"expected a production model, got `{entry.id}`, which is for labs",
                     where=f"models[{index}].catalog",
                     hint=hint + "use another model",
                 )
@@ -212,7 +212,7 @@ def check_lab_only(site: SiteUnderValidation) -> Iterator[Problem]:
                 yield Problem(
                     f"expected a lab model with `{engine.name}`, got `{entry.id}`",
                     where=f"models[{index}].catalog",
-                    hint="use `sovctl-echo`; production models need `vllm` on GPUs",
+                    hint="use `sovctl-echo`, or `sovctl-whisper` for speech; production models need `vllm` on GPUs",
                 )
 
 
