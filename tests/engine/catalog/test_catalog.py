@@ -96,8 +96,8 @@ def test_the_echo_model_is_what_lies_in_the_lab() -> None:
     assert model.params.computed_total == weights
 
 
-def test_only_the_echo_model_is_for_labs() -> None:
-    assert [model.id for model in MODELS if model.lab_only] == ["sovctl-echo"]
+def test_only_the_models_of_the_lab_are_for_labs() -> None:
+    assert [model.id for model in MODELS if model.lab_only] == ["sovctl-echo", "sovctl-whisper"]
 
 
 @pytest.mark.parametrize("gpu", CATALOG.gpus.values(), ids=lambda gpu: gpu.id)
