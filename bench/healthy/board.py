@@ -35,6 +35,7 @@ class HealthyBoard(Board):
 
     module_version = library_version = loaded_version = property(lambda _: DRIVER)
     has_fabric_manager = is_persistent = has_host_engine = property(lambda _: True)
+    mig = property(lambda _: {})
     is_fabric_up = property(lambda board: PlatformComponent.NVSWITCH in board.platform.parts or board.is_rack_scale)
 
     @property

@@ -21,6 +21,8 @@ LOADED_VERSION_FILE = "run/sovctl-lab/driver-version"
 FABRIC_MANAGER_FILE = "run/nvidia-fabricmanager/nv-fabricmanager.pid"
 PERSISTENCED_FILE = "run/nvidia-persistenced/nvidia-persistenced.pid"
 HOST_ENGINE_FILE = "run/nv-hostengine.pid"
+MIG_FILE = "run/sovctl-lab/mig.json"
+"""In /run, because neither mode nor instances of this board survive a reboot."""
 SIMULATED = "simulated by the sovctl lab"
 
 
@@ -86,6 +88,13 @@ class Board:
     def has_host_engine(self) -> bool:
         """Whether DCGM's host engine runs."""
         return bool(self._daemon(HOST_ENGINE_FILE))
+
+    @property
+    def mig(self) -> Facts:
+        """Mode and MIG instances of divided GPUs, by index as text."""
+        file = self.root / MIG_FILE
+        found: Facts = json.loads(file.read_text()) if file.exists() else {}
+        return found
 
     def _daemon(self, name: str) -> list[str]:
         """Return the words of a daemon's PID file, "PID VERSION"; empty if the process does not run."""

@@ -1,18 +1,15 @@
 """Simulated MIG of H100 80 GB: mode, instances and UUIDs, with the messages of nvidia-smi.
 
-The state is in /run, because neither mode nor instances of this board survive a reboot. Formats and messages: NVIDIA
-MIG User Guide (driver 580, read 2026-11). No capture of a divided GPU was compared.
+Formats and messages: NVIDIA MIG User Guide (driver 580, read 2026-11). No capture of a divided GPU was compared.
 """
 
 from __future__ import annotations
 
 import json
 import uuid
-from pathlib import Path
 
-from .board import SIMULATED, Board, Facts
+from .board import MIG_FILE, SIMULATED, Board, Facts
 
-STATE_FILE = "run/sovctl-lab/mig.json"
 # By name: profile ID, memory slices, number of possible starts, compute slices.
 PROFILES = {
     "1g.10gb": (19, 1, 7, 1),
@@ -39,8 +36,7 @@ class Mig:
     """MIG of the GPUs of a node, read when the object is created."""
 
     def __init__(self, board: Board) -> None:
-        self._file: Path = board.root / STATE_FILE
-        self.state: Facts = json.loads(self._file.read_text()) if self._file.exists() else {}
+        self._board, self.state = board, board.mig
 
     def is_enabled(self, gpu: Facts) -> bool:
         """Whether MIG is enabled on a GPU; `mig_mode` of its facts is a fault without instances."""
@@ -54,9 +50,10 @@ class Mig:
     def save(self, gpu: Facts, *, is_enabled: bool, instances: list[Facts]) -> None:
         """Write the state of a GPU."""
         self.state[str(gpu["index"])] = {"enabled": is_enabled, "instances": instances}
-        new = self._file.with_suffix(".new")
+        file = self._board.root / MIG_FILE
+        new = file.with_suffix(".new")
         new.write_text(json.dumps(self.state))
-        new.replace(self._file)
+        new.replace(file)
 
 
 def set_mode(board: Board, gpus: list[Facts], *, is_enabled: bool) -> Answer:
