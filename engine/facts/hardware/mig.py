@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 # |   0  MIG 3g.40gb           9        2          4:4     |
-_INSTANCE = re.compile(r"^\|\s*(\d+)\s+MIG\s+(\S+)\s+\d+\s+\d+\s+(\d+):\d+\s*\|$")
+_INSTANCE = re.compile(r"^\|\s*(\d{1,4})\s+MIG\s+(\S+)\s+\d+\s+\d+\s+(\d{1,4}):\d+\s*\|$")
 _UUID = re.compile(r"^\s+MIG\s+\S+\s+Device\s+\d+:\s+\(UUID:\s+(MIG-[0-9A-Za-z/-]+)\)$")
 
 

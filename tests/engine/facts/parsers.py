@@ -37,6 +37,9 @@ _MORE = (
     "Filename\tType\tSize\tUsed\tPriority\n/dev/dm-1\tpartition\t8388604\t0\t-2\n",
     '{"Devices": [{"DevicePath": "/dev/nvme0n1", "ModelNumber": "M", "SerialNumber": "S", "Firmware": "1"}]}',
     '{"smartctl": {"exit_status": 0}, "device": {"name": "/dev/nvme0", "protocol": "ATA"}, "smart_status": {}}',
+    "|   0  MIG 3g.40gb          9        2          4:4     |\n",
+    "  MIG 3g.40gb     Device  0: (UUID: MIG-c7384736-a75d-5afc-978f-d2f1294409fd)\n",
+    '{"reason": "requests wait", "engines": [{"pool": "chat", "state": "awake", "held": 0}]}',  # swap groups
 )
 """Invented texts of parsers that no case has."""
 
