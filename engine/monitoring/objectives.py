@@ -18,8 +18,8 @@ from .rule import Alert, Group, Recording, Severity
 WINDOWS = ("5m", "30m", "1h", "6h")
 SERVER_ERRORS = (
     "upstream_failed", "upstream_misconfigured", "pool_unavailable", "deadline_exceeded", "handoff_queue_full",
-    "handoff_unavailable", "retrieval_unavailable", "audit_unavailable", "vault_unavailable", "limits_unavailable",
-    "internal",
+    "handoff_unavailable", "retrieval_unavailable", "recording_check_unavailable", "audit_unavailable",
+    "vault_unavailable", "limits_unavailable", "internal",
 )  # fmt: skip
 """Reason codes of the gateway with HTTP status 500 and above (gateway/domain/errors.py)."""
 
