@@ -7,7 +7,6 @@ if not other_tokens(record.fingerprint, served):
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..unreadable import MALFORMED, Unreadable
+from .prompt_rows import prompt_rows
 
 _WHERE = "fingerprint"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -72,16 +72,7 @@ def parse_fingerprint(text: str) -> tuple[str, tuple[ForcedTokens, ...]]:
         Unreadable: a line has another form, a prompt is missing, or a request failed.
     """
     try:
-        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
-        if failed := next((row for row in rows if "error" in row), None):
-            asked = failed.get("path") or f"prompt {failed.get('prompt')}"
-            raise Unreadable(f"an answer of {asked}", str(failed["error"]), where=_WHERE)
-        head, *answers = rows
-        if head["path"] != "/version" or [row["prompt"] for row in answers] != list(range(len(answers))) or not answers:
-            raise Unreadable("a version and every prompt once", text, where=_WHERE)
-        version = head["version"]
-        if not isinstance(version, str) or not version:
-            raise ValueError("a version")
+        version, answers = prompt_rows(text, where=_WHERE)
         return version, tuple(map(ForcedTokens.from_json, answers))
     except MALFORMED:
         raise Unreadable("one JSON object for version and each prompt", text, where=_WHERE) from None

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -20,6 +19,7 @@ from typing import Any
 from ..unreadable import MALFORMED, Unreadable, excerpt
 from .chat_template import Rendered
 from .fingerprint import ForcedTokens
+from .prompt_rows import prompt_rows
 
 _WHERE = "golden tokens"
 
@@ -131,14 +131,8 @@ def parse_served(text: str) -> Served:
         Unreadable: a line has another form, a prompt is missing, or a request failed.
     """
     try:
-        rows = [json.loads(line) for line in text.splitlines() if line.strip()]
-        if failed := next((row for row in rows if "error" in row), None):
-            asked = failed.get("path") or f"prompt {failed.get('prompt')}"
-            raise Unreadable(f"an answer of {asked}", str(failed["error"]), where=_WHERE)
-        head, *answers = rows
-        if head["path"] != "/version" or [row["prompt"] for row in answers] != list(range(len(answers))) or not answers:
-            raise Unreadable("a version and every prompt once", text, where=_WHERE)
-        return Served(_text(head["version"]), tuple(_completion(row) for row in answers))
+        version, answers = prompt_rows(text, where=_WHERE)
+        return Served(version, tuple(_completion(row) for row in answers))
     except MALFORMED:
         raise Unreadable("one JSON object for version and each prompt", text, where=_WHERE) from None
 
