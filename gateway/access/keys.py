@@ -106,15 +106,13 @@ def parse_duration(text: str) -> timedelta | None:
 
 
 @contextmanager
-def edit(
-    path: Path, settings: GatewaySettings, *, others: Sequence[Client], pin: Pin, digests: Sequence[str]
-) -> Iterator[list[Client]]:
+def edit(path: Path, settings: GatewaySettings, *, others: Sequence[Client], pin: Pin) -> Iterator[list[Client]]:
     """Yield the clients of a file, to be changed in place. Writes them if the block ends without an error.
 
     Args:
         others: clients of the other file, whose names and keys must not be used.
-        pin: names the digest of the file; both digests before the file is replaced, then only the new one.
-        digests: SHA-256 of the permitted files.
+        pin: names the digest of the file; both digests before the file is replaced, then only the new one. It is read
+            under the lock, because another process may have changed file and digest since the settings were read.
 
     Raises:
         InputError: the file is unusable, or the changed list is invalid.
@@ -127,7 +125,7 @@ def edit(
         raise InputError(f"the folder is not writable: {error.strerror}", where=str(lock)) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        clients = load_clients(path, may_be_absent=True, digests=digests)
+        clients = load_clients(path, may_be_absent=True, digests=pin.read())
         before = [digest_of(path.read_bytes())] if path.exists() else []
         yield clients
         check_clients([*others, *clients], settings, where=str(path))

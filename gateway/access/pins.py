@@ -35,6 +35,13 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 class Pin(Protocol):
     """Place that names the digests of a clients file."""
 
+    def read(self) -> Sequence[str]:
+        """Return the digests; none if nothing names them yet.
+
+        Raises:
+            InputError: the place is unreadable.
+        """
+
     def write(self, digests: Sequence[str]) -> None:
         """Replace the digests.
 
@@ -72,14 +79,7 @@ def pinned_local_clients(settings: GatewaySettings) -> Sequence[str]:
         InputError: the file of digests is unreadable.
     """
     path = settings.access.local_clients_sha256_file
-    if path is None:
-        return []
-    try:
-        return [line for line in path.read_text(encoding="ascii").split() if _DIGEST.fullmatch(line)]
-    except FileNotFoundError:
-        return []
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError("unreadable", where=str(path)) from error
+    return [] if path is None else PinFile(path).read()
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,15 @@ class PinFile:
     """A file of digests, one per line."""
 
     path: Path
+
+    def read(self) -> Sequence[str]:
+        """See `Pin`."""
+        try:
+            return [line for line in self.path.read_text(encoding="ascii").split() if _DIGEST.fullmatch(line)]
+        except FileNotFoundError:
+            return []
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError("unreadable", where=str(self.path)) from error
 
     def write(self, digests: Sequence[str]) -> None:
         """See `Pin`."""
@@ -103,6 +112,14 @@ class PinInSettings:
     """The key `clients_sha256` of a gateway.yaml, whose other lines stay unchanged."""
 
     path: Path
+
+    def read(self) -> Sequence[str]:
+        """See `Pin`."""
+        try:
+            named = yaml.safe_load(self.path.read_text(encoding="utf-8")).get(_KEY, [])
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise InputError("unreadable", where=str(self.path)) from error
+        return [named] if isinstance(named, str) else named
 
     def write(self, digests: Sequence[str]) -> None:
         """See `Pin`."""

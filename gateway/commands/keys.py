@@ -22,7 +22,7 @@ from sovctl.support.errors import ExitCode, InputError
 
 from ..access import keys
 from ..access.clients import Client, check_clients, load_clients
-from ..access.pins import digest_of, pin_of, pinned_local_clients
+from ..access.pins import digest_of, pin_of
 from ..settings import GatewaySettings, SurfaceName, load_settings
 from ..settings.base.model import in_words
 
@@ -174,10 +174,7 @@ def _jwks(settings: GatewaySettings, _options: argparse.Namespace) -> Mapping[st
 
 def _edited(settings: GatewaySettings, config: Path) -> AbstractContextManager[list[Client]]:
     """Return the context in which the clients of this machine's own file are changed."""
-    is_local = settings.access.local_clients_file is not None
-    digests = pinned_local_clients(settings) if is_local else settings.clients_sha256
-    pin = pin_of(settings, config)
-    return keys.edit(_own_file(settings), settings, others=_others(settings), pin=pin, digests=digests)
+    return keys.edit(_own_file(settings), settings, others=_others(settings), pin=pin_of(settings, config))
 
 
 def _pin(settings: GatewaySettings, options: argparse.Namespace) -> Mapping[str, Any]:

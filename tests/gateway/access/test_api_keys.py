@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 
 from sovctl.gateway.access import keys
 from sovctl.gateway.access.clients import Client, load_clients
+from sovctl.gateway.access.pins import pin_of
 from sovctl.gateway.commands.main import main
+from sovctl.gateway.settings.load import load_settings
 from sovctl.support.errors import InputError
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -181,3 +183,19 @@ def test_a_key_that_root_makes_belongs_to_whom_the_folder_belongs(run: Any, conf
         os.chown(folder, 12345, 12345)
     run("create", "app", "--tenant", "retail")
     assert (folder / "local.json").stat().st_uid == (12345 if os.geteuid() == 0 else os.geteuid())
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_an_edit_reads_the_digest_under_the_lock(config: Path, is_local: bool) -> None:
+    if not is_local:
+        content = yaml.safe_load(config.read_text())
+        del content["access"]
+        config.write_text(yaml.safe_dump(content))
+    settings = load_settings(config)
+    path = settings.access.local_clients_file or settings.clients_file
+    for number in (1, 2):  # with the settings that were read before the first edit, as a waiting process has them
+        with keys.edit(path, settings, others=[], pin=pin_of(settings, config)) as clients:
+            _, clients[:] = keys.create(
+                clients, Client(name=f"app-{number}", tenant="retail"), now=NOW, expires_in=None
+            )
+    assert {"app-1", "app-2"} <= {client.name for client in load_clients(path)}
