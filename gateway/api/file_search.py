@@ -1,4 +1,5 @@
-"""The tool `file_search` in chat completions: chunks that the caller may read become part of the last user message.
+"""The tool `file_search` in chat completions and responses: chunks that the caller may read become part of the last
+user message.
 
     {"type": "file_search", "vector_store_ids": ["handbook"], "max_num_results": 5}
 
@@ -50,6 +51,22 @@ class _Tool(BaseModel):
 
 
 @dataclass(frozen=True)
+class _Place:
+    """Where an API has its messages."""
+
+    field: str
+    """A list of messages; a string stands for one user message."""
+    part: str
+    """Type of a content part with text."""
+
+
+_PLACES = {
+    SurfaceName.CHAT: _Place("messages", "text"),
+    SurfaceName.RESPONSES: _Place("input", "input_text"),
+}
+
+
+@dataclass(frozen=True)
 class Grounded:
     """A request with its sources."""
 
@@ -66,7 +83,8 @@ async def grounded(
     Raises:
         Refused: the tool is invalid, or the service or the audit log is unavailable.
     """
-    if stores is None or surface.family is not SurfaceName.CHAT or _NAME not in raw_body:
+    place = _PLACES.get(surface.family)
+    if stores is None or place is None or _NAME not in raw_body:
         return Grounded(raw_body, ())
     body = surface.read(raw_body, {})
     if not isinstance(body, dict) or not isinstance(body.get("tools"), list):
@@ -78,11 +96,12 @@ async def grounded(
         raise Refused(Code.SURFACE_NOT_ALLOWED)  # as the search itself
     surface.check(body)
     tool = _parsed(wanted)
-    messages = [*body["messages"]]
-    place = _last_user_message(messages)
-    query = _text(messages[place].get("content"))
+    asked = body[place.field]
+    messages = [{"role": "user", "content": asked}] if isinstance(asked, str) else [*asked]
+    last = _last_user_message(messages, place)
+    query = _text(messages[last].get("content"))
     if not query.strip():
-        raise Refused(Code.INVALID_REQUEST, param="messages")
+        raise Refused(Code.INVALID_REQUEST, param=place.field)
     found: list[Hit] = []
     for collection in dict.fromkeys(tool.vector_store_ids):
         found += await stores.hits(
@@ -96,9 +115,9 @@ async def grounded(
     sources = _that_fit(sorted(found, key=lambda hit: -hit.score)[: tool.max_num_results])
     others = [each for each in body["tools"] if each not in wanted]
     answered = _without_tool(body, others)
-    content = _with_context(messages[place]["content"], context_of(sources))
-    messages[place] = {**messages[place], "content": content}
-    return Grounded(exact_json.dumps({**answered, "messages": messages}), sources)
+    content = _with_context(messages[last]["content"], {"type": place.part, "text": context_of(sources)})
+    messages[last] = {**messages[last], "content": content}
+    return Grounded(exact_json.dumps({**answered, place.field: messages}), sources)
 
 
 def context_of(sources: Sequence[Hit]) -> str:
@@ -131,11 +150,11 @@ def _parsed(tools: Sequence[Mapping[str, Any]]) -> _Tool:
         raise Refused(Code.INVALID_REQUEST, param="tools") from None  # more than one
 
 
-def _last_user_message(messages: Sequence[Mapping[str, Any]]) -> int:
-    places = [place for place, message in enumerate(messages) if message.get("role") == "user"]
-    if not places:
-        raise Refused(Code.INVALID_REQUEST, param="messages")
-    return places[-1]
+def _last_user_message(messages: Sequence[Mapping[str, Any]], place: _Place) -> int:
+    found = [number for number, message in enumerate(messages) if message.get("role") == "user"]
+    if not found:
+        raise Refused(Code.INVALID_REQUEST, param=place.field)
+    return found[-1]
 
 
 def _text(content: Any) -> str:
@@ -147,11 +166,11 @@ def _text(content: Any) -> str:
     return "\n".join(texts)
 
 
-def _with_context(content: Any, context: str) -> Any:
-    """Return a message's content with the sources after it."""
+def _with_context(content: Any, context: Mapping[str, str]) -> Any:
+    """Return a message's content with the sources, a content part, after it."""
     if isinstance(content, str):
-        return f"{content}\n\n{context}"
-    return [*content, {"type": "text", "text": context}]
+        return f"{content}\n\n{context['text']}"
+    return [*content, context]
 
 
 def _that_fit(hits: Sequence[Hit]) -> list[Hit]:

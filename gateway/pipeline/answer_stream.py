@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
 import orjson
 
-from ..body.sse import DONE, EventTooLarge, event
+from ..body.sse import EventTooLarge
 from ..domain.errors import Code, Refused, UpstreamFailed
 from ..http.client_body import ClientBody
 from ..quota.need import usage_in
@@ -27,7 +27,7 @@ from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..tokens.hmac_key import Digest
 from ..upstream import Answer
-from .annotations import StreamAnnotator
+from .annotations import annotator_of
 from .answer_record import ANSWERED, CLIENT_LEFT, HANDED_OVER, AnswerRecorder
 from .charge import Charge
 from .restored_events import RestoredEvents
@@ -80,7 +80,7 @@ class AnswerStream:
             max_event_bytes=max_event_bytes,
             is_left_out=self._is_usage_alone if charge.needs_usage else None,
         )
-        self._annotator = StreamAnnotator(request.sources) if request.sources else None
+        self._annotator = annotator_of(request.surface.family, request.sources) if request.sources else None
         self._hasher = hasher
         self._sent: list[bytes] = []  # not hashed yet
         self._sent_at = 0.0
@@ -151,7 +151,7 @@ class AnswerStream:
                             yield last
                         gate.check()
                     if self._annotator is not None:
-                        last = _before_done(last, self._annotator)
+                        last = self._annotator.ended(last)
                     self._sent.append(last)
                     await self._record_end(ANSWERED)
                     self.is_over = True
@@ -310,10 +310,3 @@ class AnswerStream:
         failure = error if isinstance(error, UpstreamFailed) else UpstreamFailed("too-large")
         self._answer.failed(failure.cause)
         return failure
-
-
-def _before_done(last: bytes, annotator: StreamAnnotator) -> bytes:
-    """Return the last events of a stream, with the annotations before its final event."""
-    text, done, end = last.rpartition(event(DONE))
-    annotator.feed(text)
-    return text + annotator.event() + done + end
