@@ -61,7 +61,7 @@ def dashboards(spec: SiteSpec) -> tuple[Dashboard, ...]:
     site = Dashboard("site", "Site", _SITE)
     pools = Dashboard("pools", "Pools", tuple(_pools(spec)), (("pool", f'up{{job="{POOLS}"}}'),))
     fabric = Dashboard("gpus-fabric", "GPUs and fabric", _FABRIC, (("node", f'up{{job="{NODES}"}}'),))
-    gateway = (Dashboard("gateway", "Gateway and compliance", _GATEWAY),) if spec.gateway else ()
+    gateway = (Dashboard("gateway", "Gateway and compliance", _gateway(spec)),) if spec.gateway else ()
     recorded = recorded_series(spec)
     return tuple(
         replace(each, panels=tuple(panel for panel in each.panels if _is_recorded(panel, recorded)))
@@ -72,6 +72,12 @@ def dashboards(spec: SiteSpec) -> tuple[Dashboard, ...]:
 def _is_recorded(panel: Panel, recorded: frozenset[str]) -> bool:
     named = {name for query, _ in panel.queries for name in _RECORDED.findall(query)}
     return named <= recorded
+
+
+def _gateway(spec: SiteSpec) -> tuple[Panel, ...]:
+    """Return the panels of the gateway; those of its queue only if it has one."""
+    has_queue = spec.gateway is not None and spec.gateway.limits.max_concurrent_requests is not None
+    return (*_GATEWAY, *(_QUEUE if has_queue else ()))
 
 
 def dashboard_json(dashboard: Dashboard, site: str) -> dict[str, Any]:
@@ -216,6 +222,18 @@ _FABRIC = (
 )  # fmt: skip
 
 _JOB = f'job="{GATEWAYS}"'
+_QUEUE = (
+    Panel("Requests and tenants that wait for a turn",
+          ((f"sum by (node) (sovctl_gateway_queue_waiting_requests{{{_JOB}}})", "{{node}} requests"),
+           (f"max by (node) (sovctl_gateway_queue_waiting_tenants{{{_JOB}}})", "{{node}} tenants"))),
+    Panel("Longest present wait for a turn",
+          ((f"max by (node) (sovctl_gateway_queue_longest_wait_seconds{{{_JOB}}})", "{{node}}"),), unit="s"),
+    Panel("Wait for a turn", tuple((_quantile(share, "sovctl_gateway_queue_wait_seconds", _JOB, "node"),
+          f"{{{{node}}}} {name}") for share, name in ((0.5, "p50"), (0.99, "p99"))), unit="s"),
+    Panel("Waits a second by outcome", ((_rate("sovctl_gateway_queue_wait_seconds_count", _JOB, by="outcome"),
+          "{{outcome}}"),)),
+)  # fmt: skip
+"""Of a gateway with `limits.max_concurrent_requests`."""
 _GATEWAY = (
     Panel("Requests a second", ((_rate("sovctl_gateway_requests_total", _JOB, by="model, route"),
           "{{model}} {{route}}"),)),

@@ -14,9 +14,12 @@ from .rules import rule_groups
 GATEWAY = frozenset(
     f"sovctl_gateway_{name}"
     for name in ("requests_total", "refused_total", "findings_total", "tokens_total", "upstream_failures_total",
-                 "fallbacks_total", "handoffs_open", "in_flight_requests", "reload_failed")
+                 "fallbacks_total", "handoffs_open", "in_flight_requests", "reload_failed", "queue_waiting_requests",
+                 "queue_waiting_tenants", "queue_longest_wait_seconds")
 )  # fmt: skip
-GATEWAY_HISTOGRAMS = frozenset({"sovctl_gateway_added_seconds", "sovctl_gateway_first_byte_seconds"})
+GATEWAY_HISTOGRAMS = frozenset({
+    "sovctl_gateway_added_seconds", "sovctl_gateway_first_byte_seconds", "sovctl_gateway_queue_wait_seconds",
+})  # fmt: skip
 NODE = frozenset({
     "node_boot_time_seconds", "node_cpu_seconds_total", "node_load1", "node_memory_MemAvailable_bytes",
     "node_memory_MemTotal_bytes", "node_network_receive_bytes_total", "node_network_transmit_bytes_total",

@@ -6,6 +6,7 @@ import yaml
 
 from ..catalog.engines import ENGINES
 from ..spec import SiteSpec
+from .gateways import gateway_group
 from .gpus import gpu_group
 from .nodes import fabric_group, node_group
 from .objectives import objective_groups
@@ -21,6 +22,7 @@ def rule_groups(spec: SiteSpec) -> tuple[Group, ...]:
     return (
         *objective_groups(spec),
         pool_group(ENGINES[spec.software.engine]),
+        gateway_group(spec),
         gpu_group(),
         fabric_group(),
         node_group(spec),

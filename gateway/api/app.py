@@ -23,7 +23,7 @@ import contextlib
 import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import orjson
 from starlette.types import Receive, Scope, Send
@@ -89,6 +89,8 @@ class AppContext:
     """Hand-offs, from which clients fetch the answers of operators; None without hand-offs."""
     vector_stores: VectorStores | None = None
     """Searches of documents; None without a retrieval service."""
+    fair_queue: FairQueue = field(default_factory=FairQueue)
+    """Turns of tenants. It remains when settings change."""
 
 
 class App:
@@ -103,7 +105,6 @@ class App:
         self._context: AppContext
         self._failures = Failures()
         self._bytes_in_flight = BytesInFlight()
-        self._fair_queue = FairQueue()
         self._logged_wrong: dict[str, str] = {}
         self._pages: Mapping[str, Page] = {
             "/v1/models": self._models,
@@ -200,13 +201,11 @@ class App:
         request_id: str,
     ) -> None:
         """Answer a complete request."""
-        service, headers = self._context.service, scope["headers"]
+        service, queue, headers = self._context.service, self._context.fair_queue, scope["headers"]
         service.metrics.in_flight.move(1)
         disconnect, has_turn = ClientDisconnect(scope), False
         try:
-            has_turn = await self._fair_queue.take(
-                principal.tenant, service.limits, timeout_s=service.limits.queue_timeout_s
-            )
+            has_turn = await queue.take(principal.tenant, service.limits, timeout_s=service.limits.queue_timeout_s)
             if not has_turn:
                 raise Refused(Code.TENANT_BUSY, headers=[(b"retry-after", b"1")])
             asked = await grounded(self._context.vector_stores, surface, principal, body, request_id=request_id)
@@ -242,7 +241,7 @@ class App:
                 raise
         finally:
             if has_turn:
-                self._fair_queue.give_back(principal.tenant, service.limits)
+                queue.give_back(principal.tenant, service.limits)
             disconnect.stop()
             service.metrics.in_flight.move(-1)
 

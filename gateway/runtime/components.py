@@ -41,6 +41,7 @@ from ..model_finders import LlmReview, ModelFinder
 from ..pipeline.preparation import cache_salt
 from ..pipeline.readiness import Readiness
 from ..pipeline.service import RequestHandler
+from ..quota.fair_queue import FairQueue
 from ..quota.listed_hits import ListedHits
 from ..quota.open_store import open_store
 from ..quota.quota import Quota
@@ -67,6 +68,7 @@ from .background import (
     share_metrics,
 )
 from .findings_expiry import forget_findings
+from .queue_figures import measure_queue
 from .reload import InForce, Reloader
 from .uvicorn_server import UvicornServer
 
@@ -210,7 +212,10 @@ class Components:
             self._counting(stack),
             handoffs,
             await self._open_vector_stores(stack, audit),
+            FairQueue(self._metrics.queue_wait_s.observe),
         )
+        measure = measure_queue(context.fair_queue, lambda: context.service.limits, self._metrics)
+        stack.callback(asyncio.create_task(measure, name="fair queue").cancel)
         readiness.others.append(lambda: context.authenticator.wrong())
         readiness.others.append(lambda: context.service.failing)
         stack.push_async_callback(context.service.close)

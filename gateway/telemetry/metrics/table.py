@@ -36,6 +36,7 @@ _TOKEN_S = (0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # reading s
 _OPERATION_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 _USED_TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
 _MODEL = ("gen_ai_operation_name", "gen_ai_provider_name", "gen_ai_request_model")
+_QUEUE_S = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)  # the default timeout is 60 s
 _HOLD_S = (0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0)  # of a sentence that is checked before it is released
 
 
@@ -130,6 +131,17 @@ class Metrics:
             "reloads_total", "Reloads of the settings, by outcome: applied, unchanged, refused.", "outcome"
         )
         self.in_flight = Gauge("in_flight_requests", "Requests in progress.")
+        self.queue_waiting = Gauge(
+            "queue_waiting_requests", "Requests that wait for a turn of `limits.max_concurrent_requests`."
+        )
+        self.queue_waiting_tenants = Gauge(
+            "queue_waiting_tenants",
+            "Tenants with waiting requests; with several workers, the highest number of one of them.",
+            together="max",
+        )
+        self.queue_longest_wait_s = Gauge(
+            "queue_longest_wait_seconds", "Time that the oldest waiting request has waited.", together="max"
+        )
         self.reload_failed = Gauge(
             "reload_failed",
             "1 while the files contain settings that were rejected.",
@@ -137,6 +149,13 @@ class Metrics:
         )
         self.remembered_bytes = Gauge("remembered_bytes", "Memory for findings of earlier requests.")
         self.workers = Gauge("workers", "Worker processes included in these figures.")
+        self.queue_wait_s = Histogram(
+            "queue_wait_seconds",
+            "Time that a request waited for its turn, by outcome: turn, timeout, left; requests without a wait are not"
+            " counted.",
+            _QUEUE_S,
+            "outcome",
+        )
         self.added_s = Histogram(
             "added_seconds", "Time from the complete request to the first byte sent upstream.", _OURS_S, "surface"
         )

@@ -46,7 +46,10 @@ def spec() -> SiteSpec:
     server = MonitoringServer(node="s1", receivers=[receiver])
     monitoring = Monitoring(pools=[PoolObjectives(pool="chat")], server=server)
     site = load(EXAMPLES / "lab" / "site.yaml").spec
-    return site.model_copy(update={"monitoring": monitoring, "verify": Verify(waivers=WAIVERS)})
+    assert site.gateway is not None
+    limits = site.gateway.limits.model_copy(update={"max_concurrent_requests": 8, "queue_timeout_s": 60})
+    gateway = site.gateway.model_copy(update={"limits": limits})
+    return site.model_copy(update={"monitoring": monitoring, "verify": Verify(waivers=WAIVERS), "gateway": gateway})
 
 
 @pytest.fixture(scope="module")

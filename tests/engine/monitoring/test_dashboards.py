@@ -139,6 +139,23 @@ def test_a_site_without_approvals_and_gateway_has_no_panels_of_them(spec: SiteSp
     assert "Days until approvals expire" not in {panel.title for panel in full[-1].panels}
 
 
+def test_a_gateway_with_a_queue_has_panels_and_the_alert_of_it(spec: SiteSpec) -> None:
+    assert spec.gateway is not None
+    limits = spec.gateway.limits.model_copy(update={"max_concurrent_requests": 8})
+    with_queue = spec.model_copy(update={"gateway": spec.gateway.model_copy(update={"limits": limits})})
+
+    def parts(site: SiteSpec) -> tuple[set[str], set[str]]:
+        names = {alert.name for group in rule_groups(site) for alert in group.alerts}
+        return {panel.title for panel in dashboards(site)[-1].panels}, names
+
+    (panels, alerts), (more_panels, more_alerts) = parts(spec), parts(with_queue)
+    assert len(more_panels - panels) == 4
+    assert not panels - more_panels
+    assert more_alerts - alerts == {"SovctlTenantWaits"}
+    known = metrics.known_metrics(with_queue, ENGINES[spec.software.engine])
+    assert [each for each in queries(dashboards(with_queue)) if names_in(each) - known] == []
+
+
 def test_the_command_writes_the_files(tmp_path: Path) -> None:
     (tmp_path / "site.yaml").write_text(yaml.safe_dump(monitored_values()))
     done = CliRunner().invoke(

@@ -87,3 +87,28 @@ def test_a_higher_limit_of_new_settings_begins_waiting_requests() -> None:
         assert await waiting
 
     asyncio.run(run())
+
+
+def test_every_wait_is_reported_once_with_its_outcome() -> None:
+    reported = list[tuple[float, str]]()
+
+    async def run() -> dict[str, float]:
+        queue, limits = FairQueue(lambda waited_s, outcome: reported.append((waited_s, outcome))), Limits(1)
+        loop = asyncio.get_running_loop()
+        assert await queue.take("a", limits, timeout_s=1)
+        assert reported == []  # the turn came immediately
+        assert not await queue.take("b", limits, timeout_s=0.01)
+        leaver = asyncio.ensure_future(queue.take("b", limits, timeout_s=30))
+        served = asyncio.ensure_future(queue.take("b", limits, timeout_s=30))
+        await asyncio.sleep(0)
+        since_s = queue.waited_s(loop.time() + 7)["b"]
+        assert 7 <= since_s < 30
+        leaver.cancel()
+        await asyncio.gather(leaver, return_exceptions=True)
+        queue.give_back("a", limits)
+        assert await served
+        return queue.waited_s(loop.time())
+
+    assert asyncio.run(run()) == {}
+    assert [outcome for _, outcome in reported] == ["timeout", "left", "turn"]
+    assert reported[0][0] >= 0.009
