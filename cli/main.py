@@ -42,6 +42,7 @@ COMMANDS = (
     "lock",
     "export",
     "catalog",
+    "models",
     "bundle",
     "import",
     "mirror",

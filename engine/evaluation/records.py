@@ -32,6 +32,12 @@ def evaluations_of(root: Path, pool: str) -> list[Evaluation]:
     return found
 
 
+def all_evaluations(root: Path) -> list[Evaluation]:
+    """Return the readable evaluations of all pools, also of removed ones, the oldest first."""
+    pools = sorted(each.name for each in (root / FOLDER).glob("*") if each.is_dir())
+    return sorted((each for pool in pools for each in evaluations_of(root, pool)), key=lambda each: each.time)
+
+
 def baseline_of(found: Evaluation, earlier: list[Evaluation]) -> Evaluation | None:
     """Return the best earlier evaluation by the same questions that reached its pass mark; None without one."""
     passed = [

@@ -30,7 +30,6 @@ from ...spec.workload import Reserve, WorkloadClass
 from ..demand.pool_demand import PoolDemand
 from ..demand.reserve import growth_factor, lost, replicas_with_reserve
 from ..memory.weights import Weights
-from ..performance.calibration import Evidence
 from ..performance.capacity import Limit, Performance, Point, Provenance
 from .server import Server
 
@@ -168,21 +167,12 @@ class PoolSizing:
     @property
     def provenance(self) -> Provenance:
         """Source of the times."""
-        if self.server is not None and self.server.site_calibration is not None:
-            return Provenance.CALIBRATED
-        is_measured = self.server is not None and self.server.evidence is Evidence.PAIR
-        return Provenance.MEASURED if is_measured else Provenance.MODELLED
+        return Provenance.MODELLED if self.server is None else self.server.provenance
 
     @property
     def provenance_words(self) -> str:
         """Reason for the provenance, such as `this GPU was measured, this model was not`."""
-        if self.server is None:
-            return ""
-        return (
-            "corrected by this site's measurements"
-            if self.server.site_calibration is not None
-            else self.server.evidence.description
-        )
+        return "" if self.server is None else self.server.provenance_words
 
     @property
     def gpus(self) -> int:

@@ -21,7 +21,7 @@ from ..memory.quantization import named_precision
 from ..memory.weights import Precision, Weights, released_precision
 from ..performance.admission import held_tokens
 from ..performance.calibration import Evidence, load_calibration, with_own_bands
-from ..performance.capacity import Binding, Performance
+from ..performance.capacity import Binding, Performance, Provenance
 from ..performance.replica_model import ReplicaModel
 from ..performance.step_time import Steps
 from ..performance.throughput import Serving
@@ -117,6 +117,20 @@ class Server:
     def evidence(self) -> Evidence:
         """Published measurements of this model on this GPU."""
         return load_calibration().evidence(self.model.id, self.gpu.id)
+
+    @property
+    def provenance(self) -> Provenance:
+        """Source of the times."""
+        if self.site_calibration is not None:
+            return Provenance.CALIBRATED
+        return Provenance.MEASURED if self.evidence is Evidence.PAIR else Provenance.MODELLED
+
+    @property
+    def provenance_words(self) -> str:
+        """Reason for the provenance, such as `this GPU was measured, this model was not`."""
+        if self.site_calibration is not None:
+            return "corrected by this site's measurements"
+        return self.evidence.description
 
     @cached_property
     def kv_cache(self) -> KvCache:
