@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from lab_site import LabSite
+from lab_site import POOL_UNIT, LabSite
 
 from examples import IS_COMPLETE
 from sovctl.engine.spec.service_accounts import ENGINE_USER, GATEWAY_USER
@@ -146,10 +146,13 @@ def test_clients_cannot_send_parameters(pair: LabSite) -> None:
 def test_a_held_decode_gives_the_own_text_and_that_of_nobody_else(
     pair: LabSite, record_property: Callable[[str, object], None]
 ) -> None:
-    """Prefill A, hold the decoding server past the lease, 12 others on the prefiller, release."""
+    """Prefill A, hold the decoding engine past the lease, 12 others on the prefiller, release.
+
+    The engine is held and not the API server: that would accept no connection, and the gateway would answer 503.
+    """
     text = f"held {OWN}"
     before = counters(pair)["prefill"]
-    pid = pair.on("n1", f"systemctl show -P MainPID {PREFILL_UNIT.removesuffix('-prefill')}").strip()
+    pid = pair.on("n1", f"pgrep -P {pair.unit('n1', POOL_UNIT, 'MainPID')} -f VLLM::EngineCore").strip()
     pair.on("n1", f"sudo kill -STOP {pid}")
     answers: list[str] = []
     asking = threading.Thread(target=lambda: answers.append(pair.chat("private", text, stream=False)["text"]))
