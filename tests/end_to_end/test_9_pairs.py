@@ -1,7 +1,4 @@
-"""Prefill on n2, decode on n1, KV caches over NIXL: the answer is always that of the own prompt.
-
-Not run yet: no lab was free when it was written.
-"""
+"""Prefill on n2, decode on n1, KV caches over NIXL: the answer is always that of the own prompt."""
 
 from __future__ import annotations
 
@@ -26,6 +23,7 @@ pytestmark = [
 
 PREFILL_UNIT = "sovctl-pool-chat-prefill"
 LEASE_S = 15
+START_S = 480.0
 OWN = "the transfer of the first of march went to the wrong branch and must be sent again today please"
 OTHERS = [
     f"number {number} of the others asks about the weather of monday and tuesday next week" for number in range(12)
@@ -205,7 +203,10 @@ def test_a_dead_prefiller_is_answered_by_the_decoder(
     for number in range(3):
         text = f"{number} {OWN}"
         assert pair.chat("private", text, stream=True)["text"] == of_one_pool(pair, text)
-    deadline = time.monotonic() + 240  # systemd starts it again; the decoder connects to the new engine
+    probe = "/usr/local/lib/sovctl/probe --config /etc/sovctl/pools/chat-prefill.probe.json"
+    said = pair.on("n2", f"sudo {probe} --unit {PREFILL_UNIT} --wait {START_S:.0f}", limit_s=START_S + 60)
+    assert json.loads(said)["ok"], said
+    deadline = time.monotonic() + 60  # the decoder connects to the new engine
     while not transferred(pair, lambda: _ask_new(pair)):
         assert time.monotonic() < deadline, "no transfer after the prefiller started again"
         time.sleep(5)
