@@ -1,7 +1,7 @@
 """Supported operating systems of nodes, and the packages that a platform needs on each of them.
 
     system = supported(node_facts.system)                     # None: sovctl refuses the node
-    [each.spec for each in system.packages_for(platform, lock, kernel="6.8.0-110", python=True, has_own_kernel=True)]
+    [each.spec for each in system.packages_for(platform, lock, kernel="6.8.0-110", tasks=Tasks(), has_own_kernel=True)]
 
 The data are in operating_systems.yaml. Names and versions of packages are templates over the versions of a driver lock.
 """
@@ -33,26 +33,37 @@ class Apply(StrEnum):
     """sovctl plans them; `sovctl apply` refuses."""
 
 
-Need = Literal["all", "python", "gpu", "nvswitch", "nvlink5", "imex", "compute_nics"]
+Need = Literal["all", "python", "gpu", "monitored_gpu", "nvswitch", "nvlink5", "imex", "compute_nics"]
 
-_NEEDED: dict[Need, Callable[[Platform, bool], bool]] = {
-    "all": lambda _platform, _python: True,
-    "python": lambda _platform, python: python,
-    "gpu": lambda platform, _python: PlatformComponent.GPU in platform.parts,
-    "nvswitch": lambda platform, _python: PlatformComponent.NVSWITCH in platform.parts,
-    "nvlink5": lambda platform, _python: PlatformComponent.NVLINK5 in platform.parts,
-    "imex": lambda platform, _python: PlatformComponent.IMEX in platform.parts,
-    "compute_nics": lambda platform, _python: bool(platform.checks.compute_nics and platform.checks.compute_nics.value),
+
+@dataclass(frozen=True)
+class Tasks:
+    """Tasks of a node on which packages depend."""
+
+    runs_python: bool = False
+    """A pool, the gateway or retrieval."""
+    is_monitored: bool = False
+    """By the Prometheus of the site."""
+
+
+_NO_TASKS = Tasks()
+_NEEDED: dict[Need, Callable[[Platform, Tasks], bool]] = {
+    "all": lambda _platform, _tasks: True,
+    "python": lambda _platform, tasks: tasks.runs_python,
+    "gpu": lambda platform, _tasks: PlatformComponent.GPU in platform.parts,
+    "monitored_gpu": lambda platform, tasks: PlatformComponent.GPU in platform.parts and tasks.is_monitored,
+    "nvswitch": lambda platform, _tasks: PlatformComponent.NVSWITCH in platform.parts,
+    "nvlink5": lambda platform, _tasks: PlatformComponent.NVLINK5 in platform.parts,
+    "imex": lambda platform, _tasks: PlatformComponent.IMEX in platform.parts,
+    "compute_nics": lambda platform, _tasks: bool(platform.checks.compute_nics and platform.checks.compute_nics.value),
 }
+_OF_SOVCTL = frozenset({"all", "python", "monitored_gpu"})
+"""Needs that an asserted system does not meet itself: sovctl installs their packages there too."""
 
 
-def is_needed(need: Need, platform: Platform, *, python: bool = False) -> bool:
-    """Return whether a node of a platform has the need.
-
-    Args:
-        python: whether the node runs a pool or the gateway.
-    """
-    return _NEEDED[need](platform, python)
+def is_needed(need: Need, platform: Platform, tasks: Tasks = _NO_TASKS) -> bool:
+    """Return whether a node of a platform has the need."""
+    return _NEEDED[need](platform, tasks)
 
 
 class Component(CatalogModel):
@@ -67,6 +78,11 @@ class Component(CatalogModel):
     """Whether it is part of the kernel or a tool of the hardware, which containers and simulated hardware lack."""
     restarts: Literal["node", "pools", "own"] | None = None
     """Effect of a new version. node: restarts all services of the board and pools; pools: its own service and pools."""
+
+    @property
+    def is_of_vendor(self) -> bool:
+        """Whether an asserted system contains its packages, so that sovctl never installs them there."""
+        return self.needs not in _OF_SOVCTL
 
 
 class PackageRow(CatalogModel):
@@ -148,23 +164,22 @@ class SupportedSystem(CatalogModel):
 
     def accepts(self, expected: str, installed: str) -> bool:
         """Return whether an installed version is the expected one; on an asserted system its upstream part."""
-        return (upstream(installed) if self.apply is Apply.ASSERTED else installed) == expected
+        return upstream(installed) == upstream(expected) if self.apply is Apply.ASSERTED else installed == expected
 
     def packages_for(
-        self, platform: Platform, lock: DriverLock, *, kernel: str, python: bool, has_own_kernel: bool
+        self, platform: Platform, lock: DriverLock, *, kernel: str, tasks: Tasks, has_own_kernel: bool
     ) -> tuple[Package, ...]:
         """Return the packages of a node in the order of the components.
 
         Args:
             kernel: release of the running kernel.
-            python: whether the node runs a pool or the gateway.
             has_own_kernel: False in a container and on simulated hardware; omits packages of the kernel.
         """
         values = lock.values | {"kernel": kernel}
         return tuple(
             Package(row.name.format(**values), row.version and row.version.format(**values), component)
             for component in load_components()
-            if is_needed(component.needs, platform, python=python) and (has_own_kernel or not component.kernel)
+            if is_needed(component.needs, platform, tasks) and (has_own_kernel or not component.kernel)
             for row in self.packages
             if row.component == component.id
         )

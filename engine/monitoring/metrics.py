@@ -36,14 +36,24 @@ FACTS = frozenset({
     "sovctl_facts_failed", "sovctl_ledger_written_timestamp_seconds", "sovctl_store_free_bytes",
     "sovctl_store_size_bytes",
 })  # fmt: skip
-GPUS = frozenset({
-    "DCGM_EXP_XID_ERRORS_COUNT", "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "DCGM_FI_DEV_FB_FREE", "DCGM_FI_DEV_FB_USED",
-    "DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL",
-    "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL",
-    "DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "DCGM_FI_DEV_POWER_USAGE", "DCGM_FI_DEV_ROW_REMAP_FAILURE",
-    "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "DCGM_FI_DEV_XID_ERRORS",
-})  # fmt: skip
-"""Of the DCGM exporter. Not run."""
+GPU_FIELDS = (
+    ("DCGM_EXP_XID_ERRORS_COUNT", "gauge", "Xid events of the last window, by code"),
+    ("DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "counter", "Double-bit errors since the driver was loaded"),
+    ("DCGM_FI_DEV_FB_FREE", "gauge", "Free GPU memory in MiB"),
+    ("DCGM_FI_DEV_FB_USED", "gauge", "GPU memory in use in MiB"),
+    ("DCGM_FI_DEV_GPU_TEMP", "gauge", "Temperature in degrees Celsius"),
+    ("DCGM_FI_DEV_GPU_UTIL", "gauge", "Time with a running kernel in percent"),
+    ("DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "counter", "Data CRC errors of all links"),
+    ("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "counter", "Flit CRC errors of all links"),
+    ("DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", "counter", "Recoveries of all links"),
+    ("DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "counter", "Repeated packets of the PCIe link"),
+    ("DCGM_FI_DEV_POWER_USAGE", "gauge", "Power in watts"),
+    ("DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", "Whether replacing a memory row failed"),
+    ("DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter", "Memory rows replaced after uncorrectable errors"),
+    ("DCGM_FI_DEV_XID_ERRORS", "gauge", "Last Xid"),
+)
+"""Fields that the DCGM exporter exports: name, type and help. Run on simulated GPUs only."""
+GPUS = frozenset(name for name, _, _ in GPU_FIELDS)
 SERVER = frozenset({
     "ALERTS", "alertmanager_notifications_failed_total", "prometheus_notifications_errors_total",
     "prometheus_rule_evaluation_failures_total", "prometheus_tsdb_storage_blocks_bytes", "up",

@@ -186,7 +186,7 @@ def _differences(
         "NVIDIA's packages"
     )
     for package in packages:
-        if package.component.needs in ("all", "python"):
+        if not package.component.is_of_vendor:
             continue
         found = facts.packages.get(package.name)
         got = found.version if found else "not installed"

@@ -19,8 +19,9 @@ from ..spec.perimeter import Flow
 from ..spec.service_accounts import ENGINE_UID, GATEWAY_UID, MONITORING_UID, RETRIEVAL_UID
 from .context import Context, render
 from .host import imex
-from .monitoring.places import NODE_EXPORTER_PORT
+from .monitoring.places import DCGM_EXPORTER_PORT, NODE_EXPORTER_PORT
 from .monitoring.scrape import scrape_port
+from .monitoring.services import has_gpus
 from .resource import Desired, Risk, State
 from .resource_type import Query, ResourceType
 from .serving.kv_transfer import peers_of, side_channel_port
@@ -205,7 +206,7 @@ def _scraper_outbound(context: Context, node: Node) -> Iterator[str]:
 
 def _scraped_ports(context: Context, node: Node) -> list[int]:
     """Return the TCP ports of a node from which Prometheus reads metrics."""
-    ports = [NODE_EXPORTER_PORT]
+    ports = [NODE_EXPORTER_PORT, *([DCGM_EXPORTER_PORT] if has_gpus(context, node) else [])]
     ports += [each.port for each in context.replicas_on(node) if each.head == node.name]
     ports += [context.retrieval.port] if context.is_retrieval(node) else []
     return [*ports, scrape_port(context.spec)] if context.is_gateway(node) else ports

@@ -124,6 +124,7 @@ def targets(site: LabSite) -> dict[tuple[str, str], str]:
 def test_all_targets_are_read_over_tls(monitored: LabSite) -> None:
     monitored.wait_for_pool()
     expected = {("sovctl-nodes", node) for node in ("n1", "n2", "s1")}
+    expected |= {("sovctl-gpus", node) for node in ("n1", "n2")}
     expected |= {("sovctl-pools", "n1"), ("sovctl-gateways", "s1"), ("prometheus", "s1"), ("alertmanager", "s1")}
     wait_for("all targets to be up", lambda: set(targets(monitored).values()) == {"up"}, limit_s=LIMIT_S)
     assert set(targets(monitored)) == expected

@@ -24,7 +24,8 @@ MODULES = f"{HOME}/sovctl/engine/lab/standins"
 UNITS = "usr/lib/systemd/system"
 DRIVER_UNIT = "sovctl-lab-driver.service"
 DRIVER_VERSIONS = ("580.126.20", "580.173.02")
-DCGM_VERSIONS = ("4.5.2", "4.6.0")
+DCGM_VERSIONS = {"4.5.2": "4.8.1", "4.6.0": "4.8.3"}
+"""Version of the exporter by that of DCGM."""
 DCGM_PLUGINS = "usr/libexec/datacenter-gpu-manager-4/plugins/cuda13"
 TOOLKIT_VERSION = "1.19.0"
 _EPOCH_S = 1_767_225_600  # 2026-01-01T00:00:00Z, the time of all files, for reproducible builds
@@ -140,7 +141,9 @@ def packages() -> list[StandIn]:
     found = []
     for upstream in DRIVER_VERSIONS:
         found += _driver_family(upstream)
-    return found + [_dcgm(upstream) for upstream in DCGM_VERSIONS] + _toolkit(f"{TOOLKIT_VERSION}-1")
+    for upstream, exporter in DCGM_VERSIONS.items():
+        found += [_dcgm(upstream), _dcgm_exporter(exporter)]
+    return found + _toolkit(f"{TOOLKIT_VERSION}-1")
 
 
 def _toolkit(version: str) -> list[StandIn]:
@@ -263,6 +266,18 @@ def _dcgm(upstream: str) -> StandIn:
         },
     )
     return _daemon(package, unit="nvidia-dcgm.service", program="nv-hostengine", is_enabled=False)
+
+
+def _dcgm_exporter(upstream: str) -> StandIn:
+    package = StandIn(
+        "datacenter-gpu-manager-exporter",
+        f"{upstream}-1",
+        "NVIDIA DCGM exporter for Prometheus",
+        depends=("datacenter-gpu-manager-4-cuda13",),
+        modules=("dcgm_exporter.py",),
+        programs={"usr/bin/dcgm-exporter": ("dcgm_exporter", "main", f'sys.argv[1:], "{upstream}"')},
+    )
+    return _daemon(package, unit="nvidia-dcgm-exporter.service", program="dcgm-exporter", is_enabled=False)
 
 
 def _daemon(package: StandIn, *, unit: str, program: str, is_enabled: bool) -> StandIn:

@@ -1,4 +1,4 @@
-"""Prometheus, Alertmanager and node exporters: programs of the distribution with files and units of sovctl."""
+"""Prometheus, Alertmanager and exporters of nodes and GPUs: programs of packages with files and units of sovctl."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..resource import Desired, Risk, State
 from ..resource_type import Query, ResourceType
 from ..services.daemon import PACKAGE_LIST, started_after
 from .places import FOLDER, TEXTFILES
-from .services import OWN_FILES, PROGRAM, MonitoringService, packages, services_on
+from .services import OWN_FILES, PROGRAM, MonitoringService, services_on
 
 KIND = "monitoring"
 PREFIX = "sovctl-monitoring-"
@@ -54,6 +54,8 @@ def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[D
 
 
 def _why(service: MonitoringService) -> str:
+    if service.is_of_lock:
+        return f"{service.package} of the driver lock, with files from site.yaml"
     if service.package:
         return f"{service.package} of the distribution, with files from site.yaml"
     return "clock, disks, certificates and ledger of the node as metrics"
@@ -67,6 +69,7 @@ def _variables(service: MonitoringService) -> dict[str, object]:
     return {
         "unit": service.unit,
         "package": service.package,
+        "package_unit": service.package_unit or service.package,
         "program": service.program,
         "program_path": PROGRAM,
         "command": " ".join(service.argv),
@@ -108,7 +111,7 @@ def _query(context: Context, node: Node) -> Query:
     # Paths without a wildcard are known to the survey of unmanaged files.
     files = [f"{UNITS}{each.unit}.service" for each in services]
     files += [file.path for each in services for file in each.files]
-    lists = [PACKAGE_LIST.format(package=name) for name in packages(context, node)]
+    lists = [PACKAGE_LIST.format(package=each.package) for each in services if each.package]
     return Query(
         hash=(f"{UNITS}{PREFIX}*", f"{FOLDER}/*", PROGRAM, *files, *lists, *(each.path for each in CERTIFICATES)),
         units=tuple(f"{PREFIX}{name}" for name in OWN_FILES),

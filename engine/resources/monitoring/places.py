@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-NODE_EXPORTER_PORT, PROMETHEUS_PORT, ALERTMANAGER_PORT = 9100, 9090, 9093
+NODE_EXPORTER_PORT, DCGM_EXPORTER_PORT, PROMETHEUS_PORT, ALERTMANAGER_PORT = 9100, 9400, 9090, 9093
 """Defaults of the programs."""
 FOLDER = "/etc/sovctl/monitoring"
 RULES = f"{FOLDER}/rules.yaml"

@@ -5,18 +5,18 @@ Source: prometheus.io/docs/prometheus/2.42/configuration/configuration, the vers
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import yaml
 
-from ...monitoring.labels import GATEWAYS, NODES, POOLS, RETRIEVAL
+from ...monitoring.labels import GATEWAYS, GPUS, NODES, POOLS, RETRIEVAL
 from ...monitoring.rules import HEAD
 from ...placement import Replica
 from ...spec import SiteSpec
 from ...spec.monitoring import MonitoringServer
 from ..credential import TLS
-from .places import ALERTMANAGER_PORT, NODE_EXPORTER_PORT, PROMETHEUS_PORT, RULES
+from .places import ALERTMANAGER_PORT, DCGM_EXPORTER_PORT, NODE_EXPORTER_PORT, PROMETHEUS_PORT, RULES
 
 _TLS = {"ca_file": f"{TLS}/ca.pem", "cert_file": f"{TLS}/node.pem", "key_file": f"{TLS}/node.key"}
 
@@ -28,15 +28,21 @@ def scrape_port(spec: SiteSpec) -> int:
 
 
 def prometheus_yaml(
-    spec: SiteSpec, server: MonitoringServer, replicas: Iterable[Replica], *, gateway_key: str | None
+    spec: SiteSpec,
+    server: MonitoringServer,
+    replicas: Iterable[Replica],
+    *,
+    gpu_nodes: Collection[str],
+    gateway_key: str | None,
 ) -> str:
     """Return the configuration file.
 
     Args:
         replicas: of all pools.
+        gpu_nodes: names of nodes with a DCGM exporter.
         gateway_key: path of the file with the API key for metrics of the gateway; None if they need no key.
     """
-    interval, jobs = f"{server.scrape_interval_s}s", _jobs(spec, server, replicas, gateway_key)
+    interval, jobs = f"{server.scrape_interval_s}s", _jobs(spec, server, replicas, gpu_nodes, gateway_key)
     values = {
         "global": {
             "scrape_interval": interval,
@@ -51,21 +57,28 @@ def prometheus_yaml(
     return HEAD + yaml.safe_dump(values, sort_keys=False, width=1000)
 
 
-def targets_of(spec: SiteSpec, server: MonitoringServer, replicas: Iterable[Replica]) -> tuple[tuple[str, str], ...]:
+def targets_of(
+    spec: SiteSpec, server: MonitoringServer, replicas: Iterable[Replica], gpu_nodes: Collection[str]
+) -> tuple[tuple[str, str], ...]:
     """Return job and address of every target, such as `("sovctl-nodes", "10.77.0.11:9100")`."""
     return tuple(
         (job["job_name"], address)
-        for job in _jobs(spec, server, replicas, None)
+        for job in _jobs(spec, server, replicas, gpu_nodes, None)
         for config in job["static_configs"]
         for address in config["targets"]
     )
 
 
 def _jobs(
-    spec: SiteSpec, server: MonitoringServer, replicas: Iterable[Replica], gateway_key: str | None
+    spec: SiteSpec,
+    server: MonitoringServer,
+    replicas: Iterable[Replica],
+    gpu_nodes: Collection[str],
+    gateway_key: str | None,
 ) -> list[dict[str, Any]]:
     jobs: list[dict[str, Any]] = [
-        _job(NODES, _nodes(spec)),
+        _job(NODES, _nodes(spec, NODE_EXPORTER_PORT)),
+        _job(GPUS, (each for each in _nodes(spec, DCGM_EXPORTER_PORT) if each["labels"]["node"] in gpu_nodes)),
         _job(POOLS, _pools(spec, replicas)),
         _job(GATEWAYS, _gateways(spec), key=gateway_key),
         _job(RETRIEVAL, _retrieval(spec)),
@@ -92,9 +105,9 @@ def _target(address: object, port: int, **labels: str) -> dict[str, Any]:
     return {"targets": [f"{address}:{port}"], "labels": labels}
 
 
-def _nodes(spec: SiteSpec) -> Iterator[dict[str, Any]]:
+def _nodes(spec: SiteSpec, port: int) -> Iterator[dict[str, Any]]:
     for _, node in spec.nodes():
-        yield _target(node.address, NODE_EXPORTER_PORT, node=node.name)
+        yield _target(node.address, port, node=node.name)
 
 
 def _pools(spec: SiteSpec, replicas: Iterable[Replica]) -> Iterator[dict[str, Any]]:

@@ -8,15 +8,19 @@ from dataclasses import dataclass
 
 import yaml
 
+from ...catalog.platforms import PlatformComponent
+from ...monitoring.metrics import GPU_FIELDS
 from ...monitoring.nodes import FACTS_FILE
 from ...monitoring.rules import HEAD, rules_yaml
 from ...spec import Node
+from ...spec.monitoring import MonitoringServer
 from ..context import Context
 from ..credential import MONITORING_KEY, SECRETS, TLS
 from ..gateway.service import DATA as GATEWAY_DATA
 from .notifications import alertmanager_yaml
 from .places import (
     ALERTMANAGER_PORT,
+    DCGM_EXPORTER_PORT,
     FOLDER,
     NODE_EXPORTER_PORT,
     PROMETHEUS_PORT,
@@ -39,6 +43,7 @@ PROGRAM = "/usr/local/lib/sovctl/metrics"
 OWN_FILES = {
     "facts": (f"{FOLDER}/facts.json", f"{TEXTFILES}/{FACTS_FILE}", PROGRAM),
     "node-exporter": (f"{FOLDER}/node-exporter.yaml",),
+    "dcgm-exporter": (f"{FOLDER}/dcgm-counters.csv", f"{FOLDER}/dcgm-exporter.yaml"),
     "alertmanager": (f"{FOLDER}/alertmanager.yaml",),
     "prometheus": (RULES, f"{FOLDER}/prometheus.yaml"),
 }
@@ -46,6 +51,8 @@ OWN_FILES = {
 FACTS_EVERY_S = 60
 STORES = ("/", "/var/log", "/var/lib/sovctl", "/srv/sovctl", "/opt/sovctl")
 """Folders whose disks are measured: system, logs, ledger and samples, models, environments."""
+HOST_ENGINE = "127.0.0.1:5555"
+"""Address of nvidia-dcgm. With an engine of its own, the exporter would compete with it for profiling."""
 RETENTION_OF_ALERTS = "120h"  # default of Alertmanager
 
 
@@ -70,7 +77,9 @@ class MonitoringService:
     Args:
         name: of the resource.
         argv: command line.
-        package: of the distribution; also the name of its unit, which is disabled. Empty for a program of sovctl.
+        package: with the program. Empty for a program of sovctl.
+        package_unit: its unit, which is disabled; empty if it has the name of the package.
+        is_of_lock: whether the driver lock contains the package; otherwise the distribution does.
         program: file of the role with the program of sovctl; empty for a program of the distribution.
         files: in the order in which they are written, because the check of a file reads the ones before.
         url: answers 200 if the service runs; empty for a service without HTTP.
@@ -81,6 +90,8 @@ class MonitoringService:
     argv: tuple[str, ...]
     files: tuple[ConfigurationFile, ...]
     package: str = ""
+    package_unit: str = ""
+    is_of_lock: bool = False
     program: str = ""
     url: str = ""
     data: str = ""
@@ -92,16 +103,28 @@ class MonitoringService:
 
 
 def packages(context: Context, node: Node) -> dict[str, str]:
-    """Return the reasons of the packages that a node needs, by name."""
-    return {each.package: f"monitoring: {each.name}" for each in services_on(context, node) if each.package}
+    """Return the reasons of the packages of the distribution that a node needs, by name."""
+    services = services_on(context, node)
+    return {each.package: f"monitoring: {each.name}" for each in services if each.package and not each.is_of_lock}
 
 
 def services_on(context: Context, node: Node) -> tuple[MonitoringService, ...]:
     """Return the services of a node; empty if site.yaml has no monitoring server."""
     if context.monitoring_server is None:
         return ()
-    on_every_node = (_facts(context, node), _node_exporter(node))
-    return (*on_every_node, *context.once(_server)) if context.is_monitoring_server(node) else on_every_node
+    services = [_facts(context, node), _node_exporter(node)]
+    services += [_dcgm_exporter(context.monitoring_server, node)] if has_gpus(context, node) else []
+    return (*services, *(context.once(_server) if context.is_monitoring_server(node) else ()))
+
+
+def has_gpus(context: Context, node: Node) -> bool:
+    """Return whether the platform of a node has GPUs of NVIDIA."""
+    return PlatformComponent.GPU in context.platforms[context.group(node).platform].parts
+
+
+def gpu_nodes(context: Context) -> tuple[str, ...]:
+    """Return the names of the nodes with GPUs."""
+    return tuple(name for name, node in context.nodes.items() if has_gpus(context, node))
 
 
 def _facts(context: Context, node: Node) -> MonitoringService:
@@ -123,12 +146,6 @@ def _facts(context: Context, node: Node) -> MonitoringService:
 
 def _node_exporter(node: Node) -> MonitoringService:
     web = f"{FOLDER}/node-exporter.yaml"
-    tls = {
-        "cert_file": f"{TLS}/node.pem",
-        "key_file": f"{TLS}/node.key",
-        "client_auth_type": "RequireAndVerifyClientCert",
-        "client_ca_file": f"{TLS}/ca.pem",
-    }
     address = f"{node.address}:{NODE_EXPORTER_PORT}"
     return MonitoringService(
         name="node-exporter",
@@ -141,9 +158,43 @@ def _node_exporter(node: Node) -> MonitoringService:
             *(f"--collector.{name}" for name in COLLECTORS),
             f"--collector.textfile.directory={TEXTFILES}",
         ),
-        files=(ConfigurationFile(web, HEAD + yaml.safe_dump({"tls_server_config": tls}, sort_keys=False)),),
+        files=(_web_configuration(web),),
         url=f"https://{address}/metrics",
     )
+
+
+def _dcgm_exporter(server: MonitoringServer, node: Node) -> MonitoringService:
+    """NVIDIA/dcgm-exporter 4.8.1, pkg/cmd/app.go, read 2026-11-29. It needs no GPU: the host engine reads them."""
+    counters, web = OWN_FILES["dcgm-exporter"]
+    address = f"{node.address}:{DCGM_EXPORTER_PORT}"
+    rows = "".join(f"{name}, {kind}, {text}\n" for name, kind, text in GPU_FIELDS)
+    return MonitoringService(
+        name="dcgm-exporter",
+        package="datacenter-gpu-manager-exporter",
+        package_unit="nvidia-dcgm-exporter",
+        is_of_lock=True,
+        argv=(
+            "/usr/bin/dcgm-exporter",
+            f"--collectors={counters}",
+            f"--remote-hostengine-info={HOST_ENGINE}",
+            f"--address={address}",
+            f"--collect-interval={server.scrape_interval_s * 1000}",
+            f"--web-config-file={web}",
+        ),
+        files=(ConfigurationFile(counters, HEAD + rows), _web_configuration(web)),
+        url=f"https://{address}/metrics",
+    )
+
+
+def _web_configuration(path: str) -> ConfigurationFile:
+    """Return a file of prometheus/exporter-toolkit: TLS, and clients with a certificate of the site only."""
+    tls = {
+        "cert_file": f"{TLS}/node.pem",
+        "key_file": f"{TLS}/node.key",
+        "client_auth_type": "RequireAndVerifyClientCert",
+        "client_ca_file": f"{TLS}/ca.pem",
+    }
+    return ConfigurationFile(path, HEAD + yaml.safe_dump({"tls_server_config": tls}, sort_keys=False))
 
 
 def _server(context: Context) -> tuple[MonitoringService, ...]:
@@ -170,7 +221,9 @@ def _server_services(context: Context) -> Iterator[MonitoringService]:
         url=f"http://127.0.0.1:{ALERTMANAGER_PORT}/-/ready",
         data="alertmanager",
     )
-    configuration = prometheus_yaml(context.spec, server, context.replicas, gateway_key=gateway_key)
+    configuration = prometheus_yaml(
+        context.spec, server, context.replicas, gpu_nodes=gpu_nodes(context), gateway_key=gateway_key
+    )
     yield MonitoringService(
         name="prometheus",
         package="prometheus",

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from sovctl.support.errors import SovctlError
 
 from ...catalog.drivers import DriverLock
-from ...catalog.operating_systems import Apply, SupportedSystem, load_operating_systems
+from ...catalog.operating_systems import Apply, SupportedSystem, Tasks, load_operating_systems
 from ...catalog.platforms import Platform
 from ...facts.node import SIMULATION_MARK, NodeFacts
 from ...facts.operating_system import DGX_RELEASE, OS_RELEASE
@@ -49,7 +49,7 @@ def commands(
     platform: Platform,
     lock: DriverLock,
     *,
-    python: bool,
+    tasks: Tasks,
     engine: Sequence[str],
     host: Sequence[str],
     host_kernel: Mapping[str, Sequence[str]],
@@ -57,7 +57,6 @@ def commands(
     """Return the simulation for each operating system with apt; the node runs the one of its own.
 
     Args:
-        python: whether the node runs a pool or the gateway.
         engine: names of the engines whose system libraries the node needs.
         host: packages of operating system resources.
         host_kernel: the same, of resources that a container does not have, by package manager.
@@ -70,7 +69,7 @@ def commands(
                 row,
                 platform,
                 lock,
-                python=python,
+                tasks=tasks,
                 libraries=[
                     *(name for each in engine for name in row.engine_packages.get(each, ())),
                     *host,
@@ -88,7 +87,7 @@ def _script(
     platform: Platform,
     lock: DriverLock,
     *,
-    python: bool,
+    tasks: Tasks,
     libraries: Sequence[str],
     kernel_packages: Sequence[str],
 ) -> str:
@@ -96,8 +95,8 @@ def _script(
     specs = {
         has_own_kernel: [
             each.spec
-            for each in row.packages_for(platform, lock, kernel=_KERNEL, python=python, has_own_kernel=has_own_kernel)
-            if row.apply is Apply.MANAGED or each.component.needs in ("all", "python")
+            for each in row.packages_for(platform, lock, kernel=_KERNEL, tasks=tasks, has_own_kernel=has_own_kernel)
+            if row.apply is Apply.MANAGED or not each.component.is_of_vendor
         ]
         for has_own_kernel in (False, True)
     }

@@ -12,6 +12,7 @@ from ...catalog.operating_systems import (
     Apply,
     Package,
     SupportedSystem,
+    Tasks,
     load_operating_systems,
     supported,
 )
@@ -37,27 +38,30 @@ def packages_on(context: Context, node: Node, facts: NodeFacts) -> tuple[Support
     if row is None:
         return None, ()
     has_own_kernel = not facts.is_container and not facts.simulated
-    values = (row.id, context.group(node).platform, facts.system.kernel, _runs_python(context, node), has_own_kernel)
+    values = (row.id, context.group(node).platform, facts.system.kernel, _tasks(context, node), has_own_kernel)
     return row, context.once(_packages, *values)
 
 
 def _packages(
-    context: Context, system: str, platform: str, kernel: str, python: bool, has_own_kernel: bool
+    context: Context, system: str, platform: str, kernel: str, tasks: Tasks, has_own_kernel: bool
 ) -> tuple[Package, ...]:
     return load_operating_systems()[system].packages_for(
-        context.platforms[platform], context.lock, kernel=kernel, python=python, has_own_kernel=has_own_kernel
+        context.platforms[platform], context.lock, kernel=kernel, tasks=tasks, has_own_kernel=has_own_kernel
     )
 
 
-def _runs_python(context: Context, node: Node) -> bool:
-    return bool(context.replicas_on(node)) or context.is_gateway(node) or context.is_retrieval(node)
+def _tasks(context: Context, node: Node) -> Tasks:
+    return Tasks(
+        runs_python=bool(context.replicas_on(node)) or context.is_gateway(node) or context.is_retrieval(node),
+        is_monitored=context.monitoring_server is not None,
+    )
 
 
 def managed(context: Context, node: Node, facts: NodeFacts) -> tuple[Package, ...]:
     """Return the packages that sovctl installs on a node: without NVIDIA's packages on DGX OS."""
     row, packages = packages_on(context, node, facts)
     if row is not None and row.apply is Apply.ASSERTED:
-        return tuple(each for each in packages if each.component.needs in ("all", "python"))
+        return tuple(each for each in packages if not each.component.is_of_vendor)
     return packages
 
 
@@ -156,18 +160,18 @@ def mok_command(key: str) -> str:
 def _query(context: Context, node: Node) -> Query:
     keys = sorted({each.mok_key for each in load_operating_systems().values() if each.mok_key})
     host = tuple(_host_packages(context, node))
-    values = (context.group(node).platform, _runs_python(context, node), tuple(_engines(context, node)), host)
+    values = (context.group(node).platform, _tasks(context, node), tuple(_engines(context, node)), host)
     simulations = context.once(_simulations, *values)
     return Query(commands={**{mok_command(key): ("mokutil", "--test-key", key) for key in keys}, **simulations})
 
 
 def _simulations(
-    context: Context, platform: str, python: bool, engine: tuple[str, ...], host: tuple[str, ...]
+    context: Context, platform: str, tasks: Tasks, engine: tuple[str, ...], host: tuple[str, ...]
 ) -> dict[str, tuple[str, ...]]:
     return dependencies.commands(
         context.platforms[platform],
         context.lock,
-        python=python,
+        tasks=tasks,
         engine=engine,
         host=list(host),
         host_kernel={manager: list(_kernel_packages(context, manager)) for manager in ("apt", "dnf")},

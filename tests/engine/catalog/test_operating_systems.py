@@ -13,6 +13,7 @@ from sovctl.engine.catalog.operating_systems import (
     Apply,
     Package,
     SupportedSystem,
+    Tasks,
     component_named,
     load_components,
     load_operating_systems,
@@ -29,7 +30,11 @@ PLATFORMS = load_platforms()
 
 def packages(system: SupportedSystem, platform: str, *, lock: str = "nvidia-580.126.20") -> tuple[Package, ...]:
     return system.packages_for(
-        PLATFORMS[platform], load_driver_locks()[lock], kernel="6.8.0-1-generic", python=True, has_own_kernel=True
+        PLATFORMS[platform],
+        load_driver_locks()[lock],
+        kernel="6.8.0-1-generic",
+        tasks=Tasks(runs_python=True),
+        has_own_kernel=True,
     )
 
 
@@ -92,7 +97,7 @@ def test_a_platform_gets_the_packages_of_its_board() -> None:
 
 def test_packages_of_the_kernel_are_omitted_where_another_kernel_runs() -> None:
     system, lock = load_operating_systems()["ubuntu-24.04"], load_driver_locks()["nvidia-580.126.20"]
-    inside = system.packages_for(PLATFORMS["hgx-h100"], lock, kernel="6.8.0", python=False, has_own_kernel=False)
+    inside = system.packages_for(PLATFORMS["hgx-h100"], lock, kernel="6.8.0", tasks=Tasks(), has_own_kernel=False)
     assert not {"doca-ofed", "linux-headers-6.8.0", "libnccl2", "dmidecode", "ipmitool"} & {
         each.name for each in inside
     }

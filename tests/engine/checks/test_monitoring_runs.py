@@ -1,4 +1,5 @@
-"""The real Prometheus, Alertmanager and node exporters with the files and commands of a plan, on loopback.
+"""The real Prometheus, Alertmanager and node exporters with the files and commands of a plan, on loopback. GPUs and
+their exporter are simulated.
 
 A certificate of a node expires: the alert reaches the receiver over TLS with its token, and its end too. The checks
 judge the answers of this Prometheus.
@@ -33,6 +34,9 @@ from sovctl.engine.checks.model.check import Judgement, unknown
 from sovctl.engine.checks.probes.commands import SCRIPTS
 from sovctl.engine.checks.runner.build_context import build_context
 from sovctl.engine.facts.unreadable import Unreadable
+from sovctl.engine.lab.hardware import inventory
+from sovctl.engine.lab.layout import node_named
+from sovctl.engine.lab.standins.board import FACTS_FILE, HOST_ENGINE_FILE, LOADED_VERSION_FILE
 from sovctl.engine.resources.context import ROLES
 from sovctl.engine.resources.credential import credentials_on
 from sovctl.engine.resources.monitoring.services import services_on
@@ -53,6 +57,16 @@ monitoring:
 """
 
 
+N1 = "      - {name: n1, address: 127.0.0.11}\n"
+GPU_GROUP = f"node_groups:\n  - name: gpu\n    platform: dgx-h100\n    nodes:\n{N1}"
+EXPORTER = """\
+import sys
+from pathlib import Path
+from sovctl.engine.lab.standins.dcgm_exporter import main
+sys.exit(main(sys.argv[2:], "4.8.1", Path(sys.argv[1])))
+"""
+
+
 class Running:
     """The services of a site of three nodes on addresses of loopback, each with a folder as its root.
 
@@ -61,7 +75,7 @@ class Running:
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder = folder
-        self.ports = {port: unused_port() for port in (9090, 9093, 9100)}
+        self.ports = {port: unused_port() for port in (9090, 9093, 9100, 9400)}
         self.received: list[dict[str, Any]] = []
         self.site = self._site(receiver_port := unused_port())
         for name in self.site.context().nodes:
@@ -71,12 +85,14 @@ class Running:
             for service in services_on(self.site.context(), node):
                 if service.package:
                     argv = [self._here(name, word) for word in service.argv]
+                    argv[:1] = self._simulated(name) if service.name == "dcgm-exporter" else argv[:1]
                     log = stack.enter_context((folder / f"{name}-{service.name}.log").open("wb"))
                     process = stack.enter_context(subprocess.Popen(argv, stdout=log, stderr=log))
                     stack.callback(process.terminate)
 
     def _site(self, receiver_port: int) -> Site:
         text = TEXT.format(namespace="sovlab").replace("10.77.0.", "127.0.0.")
+        text = text.replace(N1, "").replace("node_groups:\n", GPU_GROUP)
         lines = [line for line in text.splitlines() if not line.startswith("mirror:")]
         (self.folder / "access").mkdir()
         for name in ("id_ed25519", "known_hosts", "site-apt-key.asc", "token"):
@@ -109,6 +125,24 @@ class Running:
                 path = Path(self._here(name, file.path))
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(self._here(name, file.text))
+
+    def _simulated(self, node: str) -> list[str]:
+        """Return the first words of the command of a simulated exporter, with GPUs below the node's folder."""
+        root = self.folder / node
+        (root / "proc/77").mkdir(parents=True)
+        for name, text in ((HOST_ENGINE_FILE, "77 4.5.2"), (LOADED_VERSION_FILE, "580.126.20")):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        self.set_gpus(node)
+        return [sys.executable, "-c", EXPORTER, str(root)]
+
+    def set_gpus(self, node: str, *, remap_failure: str = "No") -> None:
+        """Write the facts of a node, with the result of the last replacement of a memory row of GPU 3."""
+        facts = inventory.facts("sovlab", node_named(node))
+        facts["gpus"][3]["remapped_rows"]["failure"] = remap_failure
+        path = self.folder / node / FACTS_FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(facts))
 
     def _receive(self, port: int, stack: ExitStack) -> None:
         received = self.received
@@ -212,3 +246,18 @@ def test_an_alert_reaches_the_receiver_and_so_does_its_end(running: Running) -> 
     expiring.unlink()
     running.measure("n1")
     until(lambda: running.has(alert, "resolved"), "the end of the alert at the receiver")
+
+
+def test_a_gpu_that_cannot_replace_a_row_is_reported_until_it_can(running: Running) -> None:
+    running.set_gpus("n1", remap_failure="Yes")
+    until(lambda: running.has("SovctlGpuRowRemapFailed", "firing"), "the alert at the receiver")
+    running.set_gpus("n1")
+    until(lambda: running.has("SovctlGpuRowRemapFailed", "resolved"), "the end of the alert at the receiver")
+
+
+def test_the_exporter_of_gpus_ends_without_a_host_engine(running: Running, tmp_path: Path) -> None:
+    command = ["-f", "absent", "-r", "127.0.0.1:5555", "-a", "127.0.0.1:0", "--web-config-file", "absent"]
+    done = subprocess.run(
+        [sys.executable, "-c", EXPORTER, tmp_path, *command], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "no host engine at 127.0.0.1:5555" in done.stderr) == (1, True)

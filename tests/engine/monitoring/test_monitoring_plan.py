@@ -24,6 +24,7 @@ from sovctl.engine.resources.monitoring.monitoring import KIND, RESOURCE_TYPE
 from sovctl.engine.resources.monitoring.services import services_on
 from sovctl.engine.resources.perimeter import rules_for
 from sovctl.engine.resources.resource import Desired
+from sovctl.engine.resources.software.package import needed
 from sovctl.engine.site.site import Site
 from sovctl.engine.spec import SiteSpec
 from sovctl.engine.validation.load import load, references
@@ -52,20 +53,22 @@ def wanted(context: Context, node: str, facts: NodeFacts | None = None) -> dict[
 
 
 def configuration(context: Context) -> dict[str, str]:
-    """Texts of all files of the server by name."""
-    services = services_on(context, context.nodes["s1"])
+    """Texts of all files of the server and of a node with GPUs by name."""
+    services = [each for node in ("n1", "s1") for each in services_on(context, context.nodes[node])]
     return {Path(file.path).name: file.text for each in services for file in each.files}
 
 
 def test_every_node_has_an_exporter_and_one_has_the_server(context: Context) -> None:
     assert {name: list(wanted(context, name)) for name in context.nodes} == {
-        "n1": ["facts", "node-exporter"],
-        "n2": ["facts", "node-exporter"],
+        "n1": ["facts", "node-exporter", "dcgm-exporter"],
+        "n2": ["facts", "node-exporter", "dcgm-exporter"],
         "s1": ["facts", "node-exporter", "alertmanager", "prometheus"],
     }
 
 
-@pytest.mark.parametrize("name", ["prometheus.yaml", "alertmanager.yaml", "node-exporter.yaml"])
+@pytest.mark.parametrize(
+    "name", ["prometheus.yaml", "alertmanager.yaml", "node-exporter.yaml", "dcgm-exporter.yaml", "dcgm-counters.csv"]
+)
 def test_files_are_as_recorded(context: Context, name: str) -> None:
     assert configuration(context)[name] == (GOLDEN / name).read_text()
 
@@ -94,14 +97,28 @@ def test_the_programs_accept_the_files(context: Context, site: Site, tmp_path: P
             assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_exporter_of_gpus_is_of_the_driver_lock_and_reads_the_host_engine(context: Context) -> None:
+    exporter = wanted(context, "n1")["dcgm-exporter"]
+    command = str(exporter.variables["command"])
+    assert "--remote-hostengine-info=127.0.0.1:5555 --address=10.77.0.11:9400" in command
+    assert exporter.variables["package_unit"] == "nvidia-dcgm-exporter"
+    found = {each.name: each for each in needed(context, context.nodes["n1"], empty("n1"))}
+    package = found["datacenter-gpu-manager-exporter"]
+    assert package.state == {"version": f"{context.lock.values['dcgm_exporter']}-1", "is_held": True}
+    plain = replace(context, spec=context.spec.model_copy(update={"monitoring": None}))
+    assert package.name not in {each.name for each in needed(plain, context.nodes["n1"], empty("n1"))}
+
+
 def test_only_the_scraper_reaches_the_exporters(context: Context) -> None:
     rules = {name: rules_for(context, node) for name, node in context.nodes.items()}
     assert "ip saddr 10.77.0.21 tcp dport 9100 accept" in rules["n1"].inbound
     assert not [rule for rule in rules["s1"].inbound if "9100" in rule or "909" in rule]
     assert [rule for rule in rules["s1"].outbound if "skuid 961" in rule] == [
         "ip daddr 10.77.0.11 tcp dport 9100 meta skuid 961 accept",
+        "ip daddr 10.77.0.11 tcp dport 9400 meta skuid 961 accept",
         "ip daddr 10.77.0.11 tcp dport 8000 meta skuid 961 accept",
         "ip daddr 10.77.0.12 tcp dport 9100 meta skuid 961 accept",
+        "ip daddr 10.77.0.12 tcp dport 9400 meta skuid 961 accept",
         "ip daddr 10.77.0.1 tcp dport 9443 meta skuid 961 accept",
         "ip daddr 10.77.0.2 tcp dport 587 meta skuid 961 accept",
     ]

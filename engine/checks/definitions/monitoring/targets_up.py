@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ....facts.unreadable import MALFORMED, Unreadable, excerpt
 from ....resources.monitoring.scrape import targets_of
+from ....resources.monitoring.services import gpu_nodes
 from ....spec import Node
 from ...model.check import Check, Expectation, Judgement, Method, Severity, failed, unknown, worst
 from ...model.check_context import CheckContext
@@ -39,7 +40,9 @@ class TargetsUp(Check[Expected]):
         """Expect this of the node of `monitoring.server`."""
         server = site.context.monitoring_server
         if server is not None and site.context.is_monitoring_server(node):
-            yield Expected(targets=targets_of(site.context.spec, server, site.context.replicas))
+            yield Expected(
+                targets=targets_of(site.context.spec, server, site.context.replicas, gpu_nodes(site.context))
+            )
 
     def probe(self, expected: Expected) -> Probe:
         """Print the active targets."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ....catalog.drivers import DriverLock
-from ....catalog.operating_systems import SupportedSystem, load_operating_systems, supported
+from ....catalog.operating_systems import SupportedSystem, Tasks, load_operating_systems, supported
 from ....catalog.platforms import Platform
 from ....facts.operating_system import (
     DGX_RELEASE,
@@ -54,7 +54,8 @@ class LockCheck(Check[Expected]):
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
         """Nodes for which the lock has packages."""
         lock, platform = site.context.lock, site.context.platform(node)
-        packages = {row.id: _versions(row, platform, lock) for row in load_operating_systems().values()}
+        tasks = Tasks(is_monitored=site.context.monitoring_server is not None)
+        packages = {row.id: _versions(row, platform, lock, tasks) for row in load_operating_systems().values()}
         if any(packages.values()):
             yield Expected(lock=lock.id, driver_version=lock.driver_version, packages=packages)
 
@@ -71,8 +72,8 @@ class LockCheck(Check[Expected]):
         )
 
 
-def _versions(row: SupportedSystem, platform: Platform, lock: DriverLock) -> dict[str, str]:
-    packages = row.packages_for(platform, lock, kernel="", python=False, has_own_kernel=False)
+def _versions(row: SupportedSystem, platform: Platform, lock: DriverLock, tasks: Tasks) -> dict[str, str]:
+    packages = row.packages_for(platform, lock, kernel="", tasks=tasks, has_own_kernel=False)
     return {each.name: each.version for each in packages if each.version is not None}
 
 
