@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -24,6 +24,10 @@ from sovctl.support.errors import SovctlError
 
 FINISHED = "finished"
 """Last event of a complete run."""
+UNPROVEN = "unproven"
+"""Nodes of earlier runs without a proof, with the resource types that changed."""
+RECHECKED = "rechecked"
+"""Nodes of `UNPROVEN` whose checks passed."""
 BOUND = {
     "started": "apply-started",
     "wave-proven": "apply-wave",
@@ -115,6 +119,26 @@ def newest(folder: Path) -> list[dict[str, Any]]:
     """Return the events of the newest run; empty without a run."""
     runs = (list(read(path)) for path in sorted(folder.glob("*.jsonl"), reverse=True))
     return next(filter(None, runs), [])
+
+
+def unproven(events: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """Return the resource types that runs changed, by node without a proof since, from the events of the newest run.
+
+    Such a node differs from site.yaml no longer, so that no plan names it, and its checks are still due.
+    """
+    found: dict[str, set[str]] = {}
+    for event in events:
+        if event["event"] == UNPROVEN:
+            for node, kinds in event["nodes"].items():
+                found.setdefault(node, set()).update(kinds)
+        elif event["event"] == "wave-started":
+            for change in event["changes"]:
+                node, kind, _ = change.split("/", 2)
+                found.setdefault(node, set()).add(kind)
+        elif event["event"] in ("wave-proven", RECHECKED):
+            for node in event["nodes"]:
+                found.pop(node, None)
+    return {node: sorted(kinds) for node, kinds in sorted(found.items())}
 
 
 def unfinished(folder: Path) -> str | None:

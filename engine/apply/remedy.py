@@ -120,7 +120,7 @@ def carry_out(
         run_id = new_run_id(treated.plan.sha256, datetime.now(UTC))
         locks = NodeLocks(site, run_id)
         with locks.held({change.node for change in treated.plan.changes}):
-            run = Run(run_id, lock, locks, allow_downtime=allow_downtime)
+            run = Run(run_id, lock, locks, allow_downtime=allow_downtime, rechecks=False)
             run_waves(site, treated.plan, treated.plan.changes, treated.facts, run, gate=gate, report=report)
         operations = Operations(site.spec, site.state.root)
         operations.send([treated.node], Event.REMEDY, reason=f"{treated.remedy}, run {run_id}: {reason}")

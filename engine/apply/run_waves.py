@@ -22,7 +22,7 @@ from .availability.drain import REASON, GatewayDrainer
 from .availability.gate import MakeGate
 from .availability.rollout import Rollout
 from .execution import AnsibleExecutor
-from .journal import Journal, newest_line
+from .journal import UNPROVEN, Journal, newest, newest_line, unproven
 from .node_lock.locks import NodeLocks
 from .outcome import ledger_record
 from .progress import Follower, Report
@@ -46,6 +46,8 @@ class Run:
     locks: NodeLocks
     resume: bool = False
     allow_downtime: Collection[str] = ()
+    rechecks: bool = True
+    """Whether nodes that an earlier run changed and did not prove are checked first."""
 
 
 def new_run_id(plan_sha256: str, started: datetime) -> str:
@@ -76,7 +78,8 @@ def run_waves(
     context = site.context()
     wheel = site.state.root / "code" / code_wheel.file_name()
     write_atomic(wheel, code_wheel.build())
-    previous = newest_line(site.state.journal)
+    previous, due = newest_line(site.state.journal), unproven(newest(site.state.journal))
+    due = {node: kinds for node, kinds in due.items() if node in context.nodes}
     key = load_or_create(site.state.keys / "ledger.key")
     with (
         Ledger.open(site.state.ledger, origin=f"sovctl.{plan.site}/site", key=key) as ledger,
@@ -92,6 +95,8 @@ def run_waves(
         journal.write(
             "started", changes=[change.id for change in current], resume=run.resume, broken_locks=run.locks.broken
         )
+        if due:
+            journal.write(UNPROVEN, nodes=due)
         executor = AnsibleExecutor(
             site,
             context,
@@ -107,6 +112,7 @@ def run_waves(
         drainer = GatewayDrainer(site, context, reason=f"{REASON} {run.run_id}")
         checks = gate(ledger, plan.sha256, run.run_id)
         runner = WaveRunner(context, current, facts, plan.scope, rollout, executor, drainer, checks, journal, report)
+        runner.unproven = due if run.rechecks else {}
         try:
             runner.run_all(plan.waves)
         except SovctlError as error:

@@ -7,7 +7,7 @@ wave are completed. Their servers get traffic again; servers of failed nodes sta
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..facts.node import NodeFacts
 from ..facts.running import running
@@ -25,7 +25,7 @@ from .availability.drain import Drainer, is_ours
 from .availability.gate import Gate
 from .availability.rollout import ALL_NODES, Rollout
 from .execution import Executor
-from .journal import Journal
+from .journal import RECHECKED, Journal
 from .outcome import ApplyFailed
 from .package_changes import package_changes, unplanned
 from .progress import Progress, Report
@@ -59,22 +59,22 @@ class WaveRunner:
     drained_before: frozenset[Server] = frozenset()
     """Replicas that an interrupted apply left drained. They get traffic after their wave; those of operators do not."""
 
+    unproven: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Resource types that earlier runs changed, by node whose checks have not passed since."""
+
     def run_all(self, waves: Iterable[Wave]) -> None:
-        """Run waves in order.
+        """Check unproven nodes, then run waves in order.
 
         Raises:
             ApplyFailed: nodes failed or were deferred. Within the failure budget all waves were started.
         """
         self.restore_access()
+        self.recheck()
+        self._stop_over_budget()
         self.return_servers()
         for wave in waves:
             self.run(wave)
-            if self.rollout.is_over_budget:
-                raise ApplyFailed(
-                    self._failures(),
-                    hint="later waves were not started; fix the cause, then: sovctl apply --resume "
-                    f"(journal: {self.journal.run_id})",
-                )
+            self._stop_over_budget()
         if self.rollout.failed or self.rollout.deferred:
             raise ApplyFailed(
                 f"{self._failures()}; all other nodes are done",
@@ -132,15 +132,49 @@ class WaveRunner:
             if failure.node == ALL_NODES:
                 raise ApplyFailed(f"{failure.task}: {failure.message}", hint="no wave was started")
 
+    def recheck(self) -> None:
+        """Run the checks of nodes that an earlier run changed and did not prove, unless a wave of this run changes them.
+
+        Without this, such a node would get traffic although its checks failed, because no difference is left.
+        """
+        changed = {change.node for change in self.changes}
+        kinds = {
+            node: of
+            for node, of in self.unproven.items()
+            if node in self.facts and node in self.context.nodes and node not in changed
+        }
+        if not kinds:
+            return
+        self.report(Progress("wave", "", f"checked again, not proven by an earlier apply: {', '.join(kinds)}"))
+        checked = self.gate.check(kinds)
+        if checked.evidence_runs:
+            self.journal.write(
+                "checked", wave=RECHECKED, evidence_runs=checked.evidence_runs, blocked=sorted(checked.problems)
+            )
+        self._fail(checked.problems, "check")
+        if proven := [node for node in kinds if node not in self.rollout.failed]:
+            self.journal.write(RECHECKED, nodes=proven)
+        for node in kinds.keys() & self.rollout.failed.keys():
+            self.journal.write("node-failed", wave=RECHECKED, node=node, reason=self.rollout.failed[node])
+            self.report(Progress("failed", node, f"failed: {self.rollout.failed[node]}"))
+        self.rollout.observed(self.facts)
+
+    def _stop_over_budget(self) -> None:
+        if self.rollout.is_over_budget:
+            raise ApplyFailed(
+                self._failures(),
+                hint="later waves were not started; fix the cause, then: sovctl apply --resume "
+                f"(journal: {self.journal.run_id})",
+            )
+
     def return_servers(self) -> None:
         """Give traffic to servers that an interrupted apply left drained, if they serve and need no change."""
         if not (gateways := self.rollout.gateways):
             return
         drained, changed = self.drainer.drained(gateways=gateways), {change.node for change in self.changes}
         ours = frozenset(server for server, reason in drained.items() if is_ours(reason))
-        ready = {
-            server for server in ours & self.rollout.serving if changed.isdisjoint(self.rollout.site.nodes[server])
-        }
+        kept = changed | self.rollout.failed.keys()
+        ready = {server for server in ours & self.rollout.serving if kept.isdisjoint(self.rollout.site.nodes[server])}
         self.drained_before = ours - ready
         self.rollout.drained = frozenset(drained) - ready
         if others := {server.name: reason for server, reason in sorted(drained.items()) if server not in ours}:

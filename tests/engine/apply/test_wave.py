@@ -16,7 +16,7 @@ from sovctl.engine.apply.ansible import Failure
 from sovctl.engine.apply.availability.drain import Drained
 from sovctl.engine.apply.availability.gate import GateResult
 from sovctl.engine.apply.availability.rollout import Rollout
-from sovctl.engine.apply.journal import Journal, read
+from sovctl.engine.apply.journal import UNPROVEN, Journal, read, unproven
 from sovctl.engine.apply.outcome import ApplyFailed
 from sovctl.engine.apply.progress import Progress
 from sovctl.engine.apply.wave import WaveRunner
@@ -219,3 +219,35 @@ def test_no_wave_takes_the_last_server_while_an_interrupted_apply_left_the_other
         run.go()
     assert "hgx-3: general 0/2 serving (floor 1), because general.1 is drained" in caught.value.message
     assert any("general.1" in line for line in run.nodes.log if line.startswith("undrain")), "after its own wave"
+
+
+def test_a_node_whose_checks_failed_is_checked_again_before_it_gets_traffic(start: Callable[..., Run]) -> None:
+    def resumed(**broken: str) -> Run:
+        run = start(left={Server("reasoning", "reasoning"): "sovctl apply run-0"}, **broken)
+        run.runner.changes = [change for change in run.runner.changes if change.node != "hgx-1"]
+        run.runner.unproven = {"hgx-1": ["pool"], "gone": ["pool"], "hgx-2": ["pool"]}
+        return run
+
+    passes = resumed()
+    passes.go()
+    assert passes.nodes.log[:2] == ["check hgx-1", "undrain reasoning"], "hgx-2 has changes, and its wave checks it"
+    assert passes.events()[:3] == ["checked", "rechecked", "undrained"]
+    assert unproven(read(passes.journal)) == {}
+    fails = resumed(hgx_1="check")
+    with pytest.raises(ApplyFailed, match="gpu.count UNKNOWN"):
+        fails.go()
+    assert fails.nodes.log == ["check hgx-1"]
+    assert fails.events() == ["checked", "node-failed"]
+
+
+def test_the_journal_names_nodes_without_a_proof_over_several_runs(start: Callable[..., Run]) -> None:
+    run = start(hgx_1="check")
+    with pytest.raises(ApplyFailed):
+        run.go()
+    left = unproven(read(run.journal))
+    assert left == {"hgx-1": ["pool"]}
+    carried = {"event": UNPROVEN, "nodes": left}
+    assert unproven([carried]) == left, "a later run that ends before its checks does not lose them"
+    started = {"event": "wave-started", "changes": ["hgx-2/model/echo/x", "hgx-1/credential/pool"]}
+    assert unproven([carried, started]) == {"hgx-1": ["credential", "pool"], "hgx-2": ["model"]}
+    assert unproven([carried, {"event": "wave-proven", "nodes": ["hgx-1"]}]) == {}
