@@ -133,7 +133,7 @@ class WaveRunner:
                 raise ApplyFailed(f"{failure.task}: {failure.message}", hint="no wave was started")
 
     def recheck(self) -> None:
-        """Run the checks of nodes that an earlier run changed and did not prove, unless a wave of this run changes them.
+        """Run the checks of nodes that an earlier run changed and did not prove, if no wave of this run changes them.
 
         Without this, such a node would get traffic although its checks failed, because no difference is left.
         """

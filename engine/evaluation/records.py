@@ -38,14 +38,6 @@ def all_evaluations(root: Path) -> list[Evaluation]:
     return sorted((each for pool in pools for each in evaluations_of(root, pool)), key=lambda each: each.time)
 
 
-def baseline_of(found: Evaluation, earlier: list[Evaluation]) -> Evaluation | None:
-    """Return the best earlier evaluation by the same questions that reached its pass mark; None without one."""
-    passed = [
-        each for each in earlier if each.questions_sha256 == found.questions_sha256 and each.score >= each.pass_mark
-    ]
-    return max(passed, key=lambda each: each.score, default=None)
-
-
 def ledger_record(site: str, found: Evaluation, *, operator: str, passed: bool) -> dict[str, Any]:
     """Return the ledger record of an evaluation."""
     return {
@@ -60,6 +52,7 @@ def ledger_record(site: str, found: Evaluation, *, operator: str, passed: bool) 
         "total": found.total,
         "correct": found.correct,
         "passed": passed,
+        "asked": found.asked,
         "record_sha256": digest(found.to_json()),
     }
 

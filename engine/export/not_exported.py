@@ -120,6 +120,8 @@ def _of_pool(source: Source, pool: Pool) -> Iterator[Omission]:
     where = f"pools[{pool.name}]"
     if pool.gpus:
         yield Omission(f"{where}.gpus", "the device plugin assigns GPUs")
+    if pool.evaluation is not None:
+        yield Omission(f"{where}.evaluation", "`sovctl apply` admits pools; evaluate a pool before its rollout")
     if pool.cpu_affinity is not None:
         yield Omission(f"{where}.cpu_affinity", "the kubelet assigns cores: use its CPU manager with policy static")
     if pool.swap_group is not None:

@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 from pydantic import AnyHttpUrl, Field, StringConstraints
 
 from .compliance import Compliance
+from .evaluation import PoolEvaluation
 from .fabric import InfinibandFabric, PortRoles, RoceNetwork
 from .gateway.routing import Capability
 from .gateway.section import Gateway
@@ -291,6 +292,8 @@ class Pool(SpecModel):
     """Pool that prefills long prompts for this one. Default: none."""
     lora: Lora | None = None
     """LoRA adapters, selected per request. Default: none."""
+    evaluation: PoolEvaluation | None = None
+    """Questions of the site that the pool must answer before it is admitted. Default: none."""
     tools: Tools = Field(default_factory=Tools)
     """Tool calls in answers."""
     reasoning: Reasoning = Field(default_factory=Reasoning)

@@ -232,6 +232,10 @@ def references(spec: SiteSpec) -> Iterator[FileReference]:
         yield FileReference("compliance.answers_file", spec.compliance.answers_file, None, is_secret=False)
     if spec.fabric is not None and spec.fabric.cabling_file is not None:
         yield FileReference("fabric.cabling_file", spec.fabric.cabling_file, None, is_secret=False)
+    for index, pool in enumerate(spec.pools):
+        if pool.evaluation is not None:
+            where = f"pools[{index}].evaluation.questions_file"
+            yield FileReference(where, pool.evaluation.questions_file, None, is_secret=False)
     yield FileReference("access.key_file", spec.access.key_file, None, is_secret=True)
     yield FileReference("access.known_hosts_file", spec.access.known_hosts_file, None, is_secret=False)
     yield FileReference("artifacts.apt_key_file", spec.artifacts.apt_key_file, None, is_secret=False)

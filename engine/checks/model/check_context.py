@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
+from ...evaluation.marks import Evaluation
 from ...fabric.cabling import PlannedLink
 from ...facts.benchmarks.golden_tokens import GoldenRecord
 from ...facts.counters import CounterReading
@@ -43,6 +44,19 @@ class Controller:
 
 
 @dataclass(frozen=True)
+class PoolEvaluations:
+    """Evaluations of a pool.
+
+    Args:
+        questions_sha256: digest of `questions_file`; None if it is unreadable.
+        marks: recorded evaluations, the oldest first.
+    """
+
+    questions_sha256: str | None
+    marks: tuple[Evaluation, ...]
+
+
+@dataclass(frozen=True)
 class CheckContext:
     """A site on one day.
 
@@ -51,6 +65,7 @@ class CheckContext:
         cabling: links of `fabric.cabling_file`; empty without one.
         readings: counters of earlier runs by node and check id.
         golden: recorded tokens by name of the pool.
+        evaluations: of the pools with `evaluation`, by name.
     """
 
     context: Context
@@ -59,3 +74,4 @@ class CheckContext:
     cabling: tuple[PlannedLink, ...] = ()
     readings: Mapping[tuple[str, str], CounterReading] = field(default_factory=dict)
     golden: Mapping[str, GoldenRecord] = field(default_factory=dict)
+    evaluations: Mapping[str, PoolEvaluations] = field(default_factory=dict)

@@ -6,14 +6,18 @@ import sys
 from datetime import date
 from pathlib import Path
 
+from sovctl.support.bounded_files import read_bounded
+from sovctl.support.canonical_json import sha256_hex
 from sovctl.support.errors import InputError
 
 from ...certificate_authority import Authority
+from ...evaluation.questions import MAX_BYTES
+from ...evaluation.records import evaluations_of
 from ...fabric.cabling import PlannedLink
 from ...site import counter_records, golden_tokens
 from ...site.site import Site
 from ...validation.cabling_file import read_plan
-from ..model.check_context import CONTROLLER, CheckContext, Controller
+from ..model.check_context import CONTROLLER, CheckContext, Controller, PoolEvaluations
 
 
 def build_context(site: Site, *, today: date) -> CheckContext:
@@ -35,7 +39,20 @@ def build_context(site: Site, *, today: date) -> CheckContext:
         cabling=_cabling(site),
         readings=counter_records.load(site.state.counters),
         golden=golden_tokens.load_all(site.state.root, [pool.name for pool in site.spec.pools]),
+        evaluations=_evaluations(site),
     )
+
+
+def _evaluations(site: Site) -> dict[str, PoolEvaluations]:
+    found = {}
+    for pool in site.spec.pools:
+        if pool.evaluation is not None:
+            try:
+                sha256 = sha256_hex(read_bounded(site.folder / pool.evaluation.questions_file, MAX_BYTES))
+            except (OSError, ValueError):
+                sha256 = None
+            found[pool.name] = PoolEvaluations(sha256, tuple(evaluations_of(site.state.root, pool.name)))
+    return found
 
 
 def _cabling(site: Site) -> tuple[PlannedLink, ...]:

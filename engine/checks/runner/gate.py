@@ -2,7 +2,8 @@
 
 The resource types that changed on a node determine its checks (`CHECKS_OF`). A reboot, or another type that is not in
 the table, requires all of them. A pool with a record of the planned model (`sovctl golden record`) is admitted only if
-it renders messages as recorded, and its log probabilities are within the bands.
+it renders messages as recorded, and its log probabilities are within the bands. A pool with `evaluation` in site.yaml
+is admitted only after its evaluation on the node (`sovctl evaluate --on-node`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ from .run import run
 from .targets import choose, targets_of
 
 _RECORDED = ("pool.chat-template", "pool.logprob-fingerprint")
-_POOL = ("pool.flags-as-planned", "pool.probe-answers", "pool.tls-client-certificate-required", *_RECORDED)
+_POOL = (
+    "pool.flags-as-planned",
+    "pool.probe-answers",
+    "pool.tls-client-certificate-required",
+    "pool.evaluation",
+    *_RECORDED,
+)
 _GATEWAY = ("gateway.answers", "gateway.rejects-without-key")
 # Without keys and accounts, which can differ for reasons other than the change.
 _ACCESS = ("access.ssh-keys-only", "access.sshd-for-every-network")

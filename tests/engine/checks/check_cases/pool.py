@@ -10,11 +10,14 @@ from sovctl.engine.checks.definitions.pool import (
     _replicas,
     chat_template,
     development_routes_closed,
+    evaluation,
     golden_tokens,
     group_running,
     logprob_fingerprint,
 )
 from sovctl.engine.checks.definitions.pool._mutual_tls import UNAUTHENTICATED_PATHS
+from sovctl.engine.checks.model.check_context import PoolEvaluations
+from sovctl.engine.evaluation.marks import Evaluation
 from sovctl.engine.facts.benchmarks.chat_template import Rendered
 from sovctl.engine.facts.benchmarks.fingerprint import ForcedTokens
 from sovctl.engine.facts.benchmarks.golden_tokens import Binding, Completion, GoldenRecord
@@ -114,6 +117,13 @@ BINDING = Binding(
 )
 RECORD = GoldenRecord("chat", BINDING, (COMPLETION, COMPLETION), "2026-11-28T07:00:00Z", "run-1")
 GOLDEN = golden_tokens.Expected(**vars(POOL), pool="chat", model="echo", record=RECORD, tolerance=0.15)
+
+MARK = Evaluation(
+    "chat", "echo", A, "0.32.0", B, 100, tuple("abcdefgh"), 0.8, 900, 30.0, "2026-11-29T08:00:00Z", "node"
+)
+EVALUATED = evaluation.Expected(
+    **vars(POOL), pool="chat", model="echo", pass_mark=0.9, evaluations=PoolEvaluations(B, (MARK,))
+)
 
 FORCED = (ForcedTokens(A, (-0.5, -1.0)), ForcedTokens(B, (-2.0, -0.25)))
 FINGERPRINT = logprob_fingerprint.Expected(
@@ -262,6 +272,17 @@ SAMPLES = {
             "closed": Bad({"shapes": rendered(error="ValueError: http 404")}, UNKNOWN, "http 404"),
             "other-model": Bad({"model": f"{B}  -\n"}, UNKNOWN, "a record of this model"),
             "other-model-and-template": Bad({"model": f"{B}  -\n", "shapes": rendered([1, 5, 7])}, FAIL, "token 2"),
+        },
+    ),
+    "pool.evaluation": Sample(
+        EVALUATED,
+        {"model": f"{A}  -\n", "api": pool_api("0.32.0+cpu")},
+        {
+            "other-model": Bad({"model": f"{B}  -\n"}, UNKNOWN, f"one of model {A[:12]} instead of {B[:12]}"),
+            "other-engine": Bad({"api": pool_api("0.33.0")}, UNKNOWN, "one of engine 0.32.0 instead of 0.33.0"),
+            "closed": Bad({"api": lines({"path": "/version", "error": "ConnectionRefusedError"})}, UNKNOWN, "Refused"),
+            "no-version": Bad({"api": lines({"path": "/metrics", "cache": {}})}, UNKNOWN, "with the version"),
+            "no-model": Bad({"model": "sha256sum: MANIFEST: No such file\n"}, UNKNOWN, "a SHA-256"),
         },
     ),
     "pool.logprob-fingerprint": Sample(
