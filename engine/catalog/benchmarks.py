@@ -70,6 +70,13 @@ class FingerprintBand(CatalogModel):
     largest: Figure
 
 
+class ToolCallLimit(CatalogModel):
+    """Limit of tool calls that the model chooses."""
+
+    least_called: Figure
+    """Fraction of tasks in which the model calls a tool if it may also answer with text."""
+
+
 class Benchmarks(CatalogModel):
     """All acceptance limits."""
 
@@ -77,6 +84,7 @@ class Benchmarks(CatalogModel):
     rdma: tuple[RdmaLimit, ...]
     golden: GoldenLimit
     fingerprint: tuple[FingerprintBand, ...]
+    tool_calls: ToolCallLimit
 
     def fingerprint_band(self, processor: Processor, *, same_build: bool) -> FingerprintBand | None:
         """Return the band of a kind of processor; None if it is unknown."""

@@ -3,7 +3,8 @@
 The resource types that changed on a node determine its checks (`CHECKS_OF`). A reboot, or another type that is not in
 the table, requires all of them. A pool with a record of the planned model (`sovctl golden record`) is admitted only if
 it renders messages as recorded, and its log probabilities are within the bands. A pool with `evaluation` in site.yaml
-is admitted only after its evaluation on the node (`sovctl evaluate --on-node`).
+is admitted only after its evaluation on the node (`sovctl evaluate --on-node`), and one that declares tool calls only
+if it calls tools by their schemas.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sovctl.compliance.ledger.store import Ledger
 
 from ...apply.availability.gate import GateResult
 from ...site.site import Site
-from ..definitions.pool import chat_template
+from ..definitions.pool import chat_template, tool_calls
 from ..model.check import Expectation
 from ..model.target import CheckTarget
 from .build_context import build_context
@@ -31,6 +32,7 @@ _POOL = (
     "pool.probe-answers",
     "pool.tls-client-certificate-required",
     "pool.evaluation",
+    "pool.tool-calls",
     *_RECORDED,
 )
 _GATEWAY = ("gateway.answers", "gateway.rejects-without-key")
@@ -126,13 +128,13 @@ class CheckGate:
         context = build_context(self._site, today=today)
         planned = {each.name: each.manifest_sha256 for each in context.context.spec.models}
 
-        def has_record(target: CheckTarget) -> bool:
-            return target.check.id not in _RECORDED or is_recorded(target.expectation, planned)
+        def only(target: CheckTarget) -> bool:
+            return is_required(target, planned)
 
-        if not any(map(has_record, choose(targets_of(context), nodes=nodes, checks=patterns))):
+        if not any(map(only, choose(targets_of(context), nodes=nodes, checks=patterns))):
             return {}, []
         about = Circumstances.of(self._site, applied=self._applied)
-        found = run(self._site, today=today, nodes=nodes, checks=patterns, only=has_record)
+        found = run(self._site, today=today, nodes=nodes, checks=patterns, only=only)
         run_id = keep_of_gate(self._site, found, self._ledger, about)
         if found.interrupted:
             raise KeyboardInterrupt
@@ -141,6 +143,18 @@ class CheckGate:
             if result.verdict.blocks:
                 blocking.setdefault(target.node, []).append(f"{target.check.id} {result.verdict}: {result.reason}")
         return {node: "; ".join(reasons[:3]) for node, reasons in blocking.items()}, [run_id]
+
+
+def is_required(target: CheckTarget, planned: Mapping[str, str]) -> bool:
+    """Return whether a wave measures a target: tool calls of pools that declare them, records of the planned model, and
+    every other one.
+
+    Args:
+        planned: SHA-256 of the manifest by name of the model.
+    """
+    if isinstance(target.expectation, tool_calls.Expected):
+        return target.expectation.is_declared
+    return target.check.id not in _RECORDED or is_recorded(target.expectation, planned)
 
 
 def is_recorded(expected: Expectation, planned: Mapping[str, str]) -> bool:

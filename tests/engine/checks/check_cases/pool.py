@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from check_cases.case import FAIL, UNKNOWN, WARN, A, B, Bad, Sample, lines
+from check_cases.tool_calls import tool_call_sample
 
 from sovctl.engine.checks.definitions.pool import (
     _replicas,
@@ -387,6 +388,7 @@ SAMPLES = {
         },
         ('"certificate"', '"no-certificate"', '"plain"'),
     ),
+    "pool.tool-calls": tool_call_sample(POOL),
     "pool.unauthenticated-paths-closed": Sample(
         POOL,
         {"ways": doors()},
