@@ -2,6 +2,7 @@
 
     POST /v1/...           the surfaces, see `surfaces`
     POST /v1/vector_stores/NAME/search  chunks of documents that the principal may read, see `vector_stores`
+    GET  /v1/realtime      a WebSocket for realtime transcription, see `realtime`
     GET  /v1/models        the models that this principal may use; /v1/models/NAME returns one of them
     GET  /v1/handoffs/ID   the state of a hand-off, for the client that made the request
     GET  /healthz          200 while the process runs
@@ -48,6 +49,7 @@ from ..telemetry.metrics.exposition import exposition
 from ..tokens import conversation
 from .disconnect import ClientDisconnect
 from .file_search import grounded
+from .realtime import RealtimeEndpoint
 from .request_headers import Fields, fields_of, first_byte_timeout_s, named, sole, text_of
 from .response_writer import send_stream, send_whole
 from .vector_stores import MAX_BODY_BYTES, VectorStores, collection_of
@@ -105,6 +107,13 @@ class App:
         self._context: AppContext
         self._failures = Failures()
         self._bytes_in_flight = BytesInFlight()
+        self._realtime = RealtimeEndpoint(
+            lambda: self._context.service,
+            lambda scope: self._principal(scope, fields_of(scope["headers"])),
+            self._refusal,
+            lambda: self._context.fair_queue,
+            self._bytes_in_flight,
+        )
         self._logged_wrong: dict[str, str] = {}
         self._pages: Mapping[str, Page] = {
             "/v1/models": self._models,
@@ -119,8 +128,11 @@ class App:
             await self._lifespan(receive, send)
             return
         request_id = new_request_id()
+        if scope["type"] == "websocket":
+            await self._realtime.serve(scope, receive, send, request_id)
+            return
         path, method = scope["path"], scope["method"]
-        surface = SURFACES.get(path) if method == "POST" else None
+        surface = SURFACES.get(path) if method == "POST" and path not in _SOCKETS else None
         try:
             if surface is not None:
                 await self._serve(surface, scope, receive, send, request_id)
@@ -130,7 +142,7 @@ class App:
                 await self._search(collection, scope, receive, send, request_id)
                 return
             page = self._page(path)
-            is_posted = path in SURFACES or collection is not None
+            is_posted = (path in SURFACES and path not in _SOCKETS) or collection is not None
             allowed = _ALLOW_GET if page is not None else _ALLOW_POST if is_posted else None
             if page is not None and method in ("GET", "HEAD"):
                 status, headers, body = await page(scope, request_id)
@@ -357,6 +369,7 @@ class App:
         return 200, [(b"content-type", content_type.encode())], body
 
 
+_SOCKETS = frozenset(path for path, surface in SURFACES.items() if surface.is_socket)
 _MODEL = "/v1/models/"
 _HANDOFF = "/v1/handoffs/"
 _STATEFUL = (  # paths of resources that other servers store; the gateway stores none

@@ -95,6 +95,8 @@ def answer_fields(delivered: Delivered) -> dict[str, Any]:
         fields["earlier_release"] = list(delivered.earlier_release)
     if delivered.fallback_route is not None:
         fields["fallback_route"] = delivered.fallback_route
+    if delivered.recording is not None:
+        fields["recording"] = delivered.recording._asdict()
     if delivered.handoff_id is not None:
         fields["handoff_id"] = delivered.handoff_id
     return fields

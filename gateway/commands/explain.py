@@ -273,8 +273,8 @@ def _money(nano: int | None) -> float | None:
 
 def _surface(path: str) -> Surface:
     surface = SURFACES.get(path)
-    if surface is None or surface.is_upload:
-        known = [each for each, one in SURFACES.items() if not one.is_upload]
+    if surface is None or surface.is_upload or surface.is_socket:
+        known = [each for each, one in SURFACES.items() if not (one.is_upload or one.is_socket)]
         near = difflib.get_close_matches(path, known, n=1)
         message = f"expected one of {', '.join(known)}, got {path}"
         raise InputError(message, where="--path", hint=f"did you mean {near[0]}?" if near else "")

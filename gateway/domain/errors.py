@@ -26,6 +26,7 @@ class Code(StrEnum):
     INVALID_JSON = "invalid_json"
     INVALID_FORM = "invalid_form"
     INVALID_REQUEST = "invalid_request"
+    INVALID_EVENT = "invalid_event"
     FIELD_NOT_ALLOWED = "field_not_allowed"
     MEDIA_URL_NOT_ALLOWED = "media_url_not_allowed"
     TOO_DEEP = "too_deep"
@@ -42,6 +43,7 @@ class Code(StrEnum):
     INVALID_API_KEY = "invalid_api_key"
     TOO_MANY_FAILURES = "too_many_failures"
     MONITORING_NOT_ALLOWED = "monitoring_not_allowed"
+    ORIGIN_NOT_ALLOWED = "origin_not_allowed"
     ROUTE_NOT_ALLOWED = "route_not_allowed"
     SURFACE_NOT_ALLOWED = "surface_not_allowed"
     MODEL_NOT_FOUND = "model_not_found"
@@ -71,6 +73,8 @@ class Code(StrEnum):
     VAULT_UNAVAILABLE = "vault_unavailable"
     LIMITS_UNAVAILABLE = "limits_unavailable"
     LISTED_HITS_EXCEEDED = "listed_hits_exceeded"
+    SESSION_EXPIRED = "session_expired"
+    TOO_MANY_SESSIONS = "too_many_sessions"
     TENANT_BUSY = "tenant_busy"
     INTERNAL = "internal"
 
@@ -94,6 +98,12 @@ _ANSWERS: dict[Code, _Answer] = {
         "invalid form; send multipart/form-data in UTF-8 with the fields `file` and `model`, each field once",
     ),
     Code.INVALID_REQUEST: _Answer(400, _INVALID, "the body does not match the schema of this API"),
+    Code.INVALID_EVENT: _Answer(
+        400,
+        _INVALID,
+        "unknown, invalid or unexpected event; send session.update with `model`, then input_audio_buffer.commit, "
+        "input_audio_buffer.append with PCM of 16 bits and 16 kHz in base64, and commit with `final: true`",
+    ),
     Code.FIELD_NOT_ALLOWED: _Answer(400, _INVALID, "this gateway does not accept a field of the request; remove it"),
     Code.MEDIA_URL_NOT_ALLOWED: _Answer(
         400, _INVALID, "servers may not fetch this URL; send the content in a `data:` URL"
@@ -129,6 +139,7 @@ _ANSWERS: dict[Code, _Answer] = {
         429, _LIMIT, "too many invalid credentials from this address or in total; a valid one is served"
     ),
     Code.MONITORING_NOT_ALLOWED: _Answer(403, _AUTH, "this key may not read metrics; use one with `is_monitor`"),
+    Code.ORIGIN_NOT_ALLOWED: _Answer(403, _AUTH, "pages of other origins may not open a session of this gateway"),
     Code.ROUTE_NOT_ALLOWED: _Answer(
         403, _AUTH, "this key may not use the model; GET /v1/models lists the permitted models"
     ),
@@ -226,6 +237,14 @@ _ANSWERS: dict[Code, _Answer] = {
     ),
     Code.VAULT_UNAVAILABLE: _Answer(
         503, _SERVER, "the token vault is unavailable; the request was not sent; try again later"
+    ),
+    Code.SESSION_EXPIRED: _Answer(
+        408, _INVALID, "the session is over: its maximum duration is reached, or no event came in time; open another"
+    ),
+    Code.TOO_MANY_SESSIONS: _Answer(
+        429,
+        _LIMIT,
+        "this tenant or this gateway has its maximum number of realtime sessions; close one, or retry later",
     ),
     Code.TENANT_BUSY: _Answer(
         429,

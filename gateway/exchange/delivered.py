@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..recordings.recording import Recording
 from ..tokens.restore import RestoreCounts
 from .value import value
 
@@ -33,3 +34,5 @@ class Delivered:
     """As `release`, with the upstream, for each answer that was judged and not delivered; oldest first."""
     fallback_route: str | None = None
     """Fallback route that provided `upstream`; None if it is of the request's own route."""
+    recording: Recording | None = None
+    """Audio that arrived while the answer was streamed; None without such audio."""

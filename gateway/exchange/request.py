@@ -10,6 +10,7 @@ from ..domain.errors import Refused
 from ..policy.decision import coarse
 from ..policy.permissions import Permissions
 from ..quota.need import Usage
+from ..recordings.live import LiveRecording
 from ..recordings.recording import Recording
 from ..release.judge import ReleaseChecks
 from ..settings import RouteSettings
@@ -56,6 +57,8 @@ class Request:
     """Chunks of documents that the gateway has put into the request, by their number from 1."""
     recording: Recording | None = None
     """The recording in the request, once it is measured; None without one."""
+    live: LiveRecording | None = None
+    """Audio that arrives while the answer is streamed; None without such audio. Grows during the request."""
 
     @property
     def model(self) -> str:

@@ -87,6 +87,11 @@ class ClientTransport(asyncio.Transport):
         """Resume reading of the server's transport."""
         self._transport.resume_reading()
 
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Replace the protocol of the server's transport."""
+        self.flush()
+        self._transport.set_protocol(protocol)
+
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """Return `name` of the server's transport."""
         return self._transport.get_extra_info(name, default)

@@ -14,7 +14,8 @@ that a request costs a few assignments and no timer:
 If a client closes its connection before the end of its answer, the function in `LEFT` of the request's state is called.
 Writes may be delayed to the end of the loop's iteration; see `client_transport`.
 
-Invalid HTTP/1.1 gets an error in JSON. An upgrade to another protocol is ignored (RFC 9110, 7.8): Java's client offers
+Invalid HTTP/1.1 gets an error in JSON. An upgrade to another protocol is ignored (RFC 9110, 7.8), except for the
+WebSocket of realtime transcription if a pool serves it: Java's client offers
 HTTP/2 with its first request on plain HTTP, and uvicorn would lose that request's body.
 
     uvicorn.Config(..., http=protocol_class(DeadlineProtocol, settings.listen))
@@ -27,7 +28,7 @@ import resource
 import secrets
 from collections import deque
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -36,6 +37,7 @@ from ..domain.errors import Code, error_body, status_and_message
 from ..settings import Listen
 from ..telemetry import log
 from .client_transport import ClientTransport, Turn
+from .upgrade import Successor, is_websocket
 
 LEFT = "sovctl.left"
 """Key in `scope["state"]` of a function that is called if the client disconnects before the end of its answer."""
@@ -108,11 +110,31 @@ class DeadlineProtocol(HttpToolsProtocol):
                 self.parser.feed_data(data)
                 return
             except httptools.HttpParserUpgrade as upgrade:
+                if self._becomes_websocket(is_alone=len(data) == upgrade.args[0]):
+                    return
                 head = self._head_without_upgrade()
                 data = memoryview(data)[upgrade.args[0] :]
                 self.parser = httptools.HttpRequestParser(self)  # the old parser stops after `connection: close`
                 self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as in uvicorn
                 self.parser.feed_data(head)
+
+    def _becomes_websocket(self, *, is_alone: bool) -> bool:
+        """Hand the connection to the protocol of WebSockets if the request asks for it. Return whether it did.
+
+        Args:
+            is_alone: no bytes came after the head. A client sends none before the answer (RFC 6455, 4.1).
+        """
+        headers = [*self.scope["headers"]]
+        if self.ws_protocol_class is None or not is_alone or (self.cycle and not self.cycle.response_complete):
+            return False
+        if not is_websocket(self.parser.get_method(), self.url, headers):
+            return False
+        self._expires_at, self._is_in_head = inf, False
+        self.connections.discard(self)
+        protocol = self.ws_protocol_class(self.config, self.server_state, self.app_state)  # type: ignore[call-arg]
+        self.transport.set_protocol(protocol)
+        cast("Successor", protocol).begin(self.transport, self.url, headers)
+        return True
 
     def _head_without_upgrade(self) -> bytes:
         """Return the head of a request with an upgrade, without that upgrade.

@@ -10,6 +10,8 @@ from ..audit.audit_log import AuditLog
 from ..domain.errors import Refused
 from ..exchange.attempt import Attempt
 from ..exchange.delivered import Delivered
+from ..exchange.request import Request
+from ..recordings.recording import Recording
 from ..release.judge import ReleaseCheckRun
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
@@ -108,6 +110,7 @@ class AnswerRecorder:
             self.handoff_id,
             self._earlier_release,
             attempt.planned.fallback_route(attempt.upstream),
+            _live(request),
         )
         with span(request.trace, "audit"):
             await self._audit.answer(delivered)
@@ -130,6 +133,7 @@ class AnswerRecorder:
             digest=self._audit.digest(attempt.request.error(refused)),
             tries=attempt.tries.words(),
             earlier_release=self.judged(),
+            recording=_live(attempt.request),
         )
         await self._audit.answer(delivered)
 
@@ -150,3 +154,8 @@ class AnswerRecorder:
         except Refused:
             request_id = self.attempt.request.request_id
             log.event("end of a broken answer not recorded", level=40, request_id=request_id)
+
+
+def _live(request: Request) -> Recording | None:
+    """Return the facts of audio that arrived while the answer was streamed; None without such audio."""
+    return request.live.measured() if request.live is not None else None

@@ -26,7 +26,7 @@ from ..surfaces.answers.replacement_answer import ReplacementAnswer
 from ..telemetry import log
 from ..telemetry.metrics import Metrics
 from ..tokens.hmac_key import Digest
-from ..upstream import Answer
+from ..upstream import StreamedAnswer
 from .annotations import annotator_of
 from .answer_record import ANSWERED, CLIENT_LEFT, HANDED_OVER, AnswerRecorder
 from .charge import Charge
@@ -57,7 +57,7 @@ class AnswerStream:
         self,
         recorder: AnswerRecorder,
         charge: Charge,
-        answer: Answer,
+        answer: StreamedAnswer,
         restoration: Restoration,
         *,
         withhold: Withhold,
@@ -121,6 +121,11 @@ class AnswerStream:
             raise UpstreamFailed("empty")
 
     @property
+    def reason(self) -> str:
+        """Reason of the end, as in the audit record; after `close`."""
+        return self._reason
+
+    @property
     def model_text(self) -> list[str]:
         """Strings that the model has written; empty without release checks."""
         return self._gate.model_text if self._gate is not None else []
@@ -179,6 +184,7 @@ class AnswerStream:
         event = self._request.surface.error_event(code, request_id=self._request.request_id)
         self._sent.append(event)
         self._record_in_background(code.value)
+        self._reason = code.value  # also if the record of the complete answer is what failed
         self.is_over = True
         return event
 

@@ -25,7 +25,7 @@ from ..surfaces.answers.replacement_answer import Ending, ReplacementAnswer
 from ..telemetry.metrics import Metrics
 from ..telemetry.tracing import span
 from ..tokens.restore import Issued, RestoreBounds
-from ..upstream import Answer
+from ..upstream import Answer, StreamedAnswer
 from .annotations import annotate
 from .answer_record import ANSWERED, HANDED_OVER, AnswerRecorder
 from .answer_stream import AnswerStream
@@ -118,7 +118,7 @@ class Delivery:
         await recorder.record_end(ANSWERED, self._audit.digest(content))
         return content
 
-    async def begin(self, recorder: AnswerRecorder, charge: Charge, answer: Answer) -> AnswerStream:
+    async def begin(self, recorder: AnswerRecorder, charge: Charge, answer: StreamedAnswer) -> AnswerStream:
         """Return the stream of an answer, once its first event has come.
 
         Raises:

@@ -46,6 +46,7 @@ from ..policy.permissions import Policy
 from ..policy.request_amounts import excessive_field
 from ..policy.request_fields import request_field_tables
 from ..quota.tariff import nano_of
+from ..recordings.live import LiveRecording
 from ..release.judge import ReleaseChecks
 from ..routing.complexity import complexity_of, shadow_of
 from ..routing.demand import Demand, demand_of
@@ -140,6 +141,7 @@ class Planner:
         trace: Trace | None = None,
         may_resend: bool = False,
         sources: Sequence[Hit] = (),
+        live: LiveRecording | None = None,
     ) -> Request:
         """Return the request of this principal.
 
@@ -150,6 +152,7 @@ class Planner:
             trace: its trace; None if it is not sampled.
             may_resend: the client permits that the request is processed twice.
             sources: chunks that `raw_body` contains, by their number from 1.
+            live: audio that arrives while the answer is streamed; None without such audio.
 
         Raises:
             Refused: the request is invalid, or not allowed for this principal.
@@ -199,6 +202,7 @@ class Planner:
             trace,
             may_resend,
             sources,
+            live=live,
         )
 
     def _check_fields(self, surface: Surface, model: str, body: Mapping[str, Any]) -> None:

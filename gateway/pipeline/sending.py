@@ -329,8 +329,22 @@ class UpstreamSender:
                 except Inexpressible:  # `Planner.accept` has checked it, so the request was changed since
                     raise UpstreamFailed("inexpressible") from None
             read = partial(self._read, recorder, charge, upstream, adapter)
-            key, result = self._affinity(attempt, upstream), None
-            if (pair := self._pairs.get(upstream.name)) is not None:
+            key: int | None = None
+            result: AnswerStream | AttemptResult | None = None
+            if request.live is not None:
+                from ..upstream.realtime import open_utterance  # imported on use: it takes 0.1 s of the start
+
+                opened = await open_utterance(
+                    *(upstream, body, request.live),
+                    headers=headers,
+                    deadline_s=request.deadline_s,
+                    attempts=tries,
+                    max_event_bytes=self._max_event_bytes,
+                )
+                result = await self._delivery.begin(recorder, charge, opened)
+            else:
+                key = self._affinity(attempt, upstream)
+            if result is None and (pair := self._pairs.get(upstream.name)) is not None:
                 outgoing = Outgoing(
                     *(path, body, request.is_stream, headers, key),
                     *(attempt.planned.demand.tokens, request.deadline_s, tries),

@@ -38,6 +38,7 @@ from ..policy.request_fields import request_field_tables
 from ..quota.listed_hits import ListedHits, listed_hits
 from ..quota.quota import Quota
 from ..quota.reservation import UNLIMITED
+from ..recordings.live import LiveRecording
 from ..recordings.measurer import Measurer
 from ..recordings.recording import Recording
 from ..release.judge import ReleaseChecks
@@ -152,6 +153,7 @@ class RequestHandler:
         traceparent: str | None = None,
         may_resend: bool = False,
         sources: Sequence[Hit] = (),
+        live: LiveRecording | None = None,
     ) -> Reply:
         """Return the response to one request.
 
@@ -162,6 +164,7 @@ class RequestHandler:
             traceparent: the client's W3C trace context; None without one.
             may_resend: the client permits that the request is processed twice.
             sources: chunks that `raw_body` contains, by their number from 1.
+            live: audio that arrives while the answer is streamed, see `live_recording`; None without such audio.
 
         Raises:
             Refused: the request is not served; its reason code is for the client.
@@ -177,6 +180,7 @@ class RequestHandler:
             trace=self.tracing.begin(traceparent) if self.tracing is not None else None,
             may_resend=may_resend,
             sources=sources,
+            live=live,
         )
         reservation = UNLIMITED
         try:
@@ -198,6 +202,10 @@ class RequestHandler:
             request.end_trace_of_error(error)
             raise
         return await self._sender.send(planned)
+
+    def live_recording(self) -> LiveRecording:
+        """Return an empty recording for audio that arrives while the answer is streamed."""
+        return LiveRecording(self._audit.hasher())
 
     async def _measured(self, request: Request) -> Request:
         """Return the request with its measured recording; the same request without a recording.

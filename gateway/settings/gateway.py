@@ -15,6 +15,7 @@ from .admin import AdminListen
 from .answers.handoff import HandoffSettings
 from .answers.restore import RestoreSettings
 from .base.model import Name, SettingsModel
+from .base.surface import SurfaceName
 from .detection.detect import DetectSettings
 from .ledger import LedgerSettings
 from .listen import Listen
@@ -109,6 +110,11 @@ class GatewaySettings(SettingsModel):
         if self.handoff is not None and self.handoff.path is not None:
             return self.handoff.path
         return self.vault.path.with_name("handoffs.db") if self.vault.path is not None else None
+
+    @property
+    def has_realtime(self) -> bool:
+        """Whether an upstream serves realtime transcription; without one, no WebSocket is accepted."""
+        return any(SurfaceName.REALTIME in upstream.surfaces for upstream in self.upstreams)
 
     def digest(self) -> str:
         """Return the SHA-256 of the settings, for the audit record of a change."""

@@ -28,6 +28,7 @@ def problems(settings: GatewaySettings) -> list[Problem]:
         *_groups_of_routes(settings),
         *_fallback_routes(settings),
         *_hand_offs_of_routes(settings),
+        *_realtime_routes(settings),
         *_upstreams_of_request_fields(settings),
         *_jurisdictions(settings),
         *_routes_of_rules_and_callers(settings),
@@ -259,6 +260,20 @@ def _hand_offs_of_routes(settings: GatewaySettings) -> Iterator[Problem]:
                 "expected `handoff` because this route hands answers off, got none",
                 where=f"routes[{index}].release",
                 hint="add `handoff: {}`, or set `refuse` in every check of this route",
+            )
+
+
+def _realtime_routes(settings: GatewaySettings) -> Iterator[Problem]:
+    realtime = {each.name for each in settings.upstreams if SurfaceName.REALTIME in each.surfaces}
+    for index, route in enumerate(settings.routes):
+        if realtime.isdisjoint(settings.reachable(route)):
+            continue
+        if route.release is None or route.release.identifiers is None:
+            yield Problem(
+                "expected `identifiers` because this route serves realtime transcription, whose text is scanned before"
+                " it is sent, got none",
+                where=f"routes[{index}].release",
+                hint="add `release: {identifiers: {default: mask}}`",
             )
 
 

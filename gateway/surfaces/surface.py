@@ -80,6 +80,8 @@ class Surface(ABC):
     """Answers may be streamed."""
     is_upload: ClassVar[bool] = False
     """Requests are forms with files, and may be as large as `limits.max_upload_bytes`."""
+    is_socket: ClassVar[bool] = False
+    """Clients use the API over a WebSocket; it has no requests with a body."""
     is_salted: ClassVar[bool] = True
     """vLLM takes a salt for its prefix cache (`cache_salt`)."""
     has_text: ClassVar[bool] = True

@@ -22,6 +22,7 @@ OPERATIONS: Mapping[SurfaceName, str] = {
     SurfaceName.SCORE: "score",
     SurfaceName.TRANSCRIPTIONS: "transcription",
     SurfaceName.TRANSLATIONS: "translation",
+    SurfaceName.REALTIME: "transcription",
     SurfaceName.TOKENIZE: "tokenize",
 }
 """`gen_ai.operation.name` by API."""

@@ -31,6 +31,28 @@ class Decoder(Protocol):
         """
 
 
+class StreamedAnswer(Protocol):
+    """The methods of an answer that a stream to the client uses; see `Answer`."""
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield chunks of the body."""
+
+    async def pour(self, take: Callable[[bytes], bool]) -> bool:
+        """Pass each chunk to `take` on arrival, until that returns False. Return True at the end of the body."""
+
+    def note(self, outcome: str) -> None:
+        """Set the outcome of the attempt in the audit record."""
+
+    def finished(self) -> None:
+        """Mark the answer as complete."""
+
+    def failed(self, cause: str) -> None:
+        """Mark the answer as invalid."""
+
+    def release(self) -> None:
+        """Return or close the connection."""
+
+
 class Attempts:
     """The attempts of a request, in order, with their outcomes: for its audit record.
 

@@ -51,7 +51,7 @@ class Server:
         parts = urlsplit(url)
         assert parts.hostname is not None
         is_tls = parts.scheme == "https"
-        self.url = url
+        self.url, self.headers = url, headers
         self.address = Address(parts.hostname, parts.port or (443 if is_tls else 80), tls if is_tls else None, proxy)
         self.breaker = breaker
         self.in_flight = 0

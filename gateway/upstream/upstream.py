@@ -35,7 +35,7 @@ from .load import Load, load_of
 from .models_list import MODELS, PROBE_TIMEOUT_S, SILENT, models_problem
 from .refusals import OVERLOADED, REFUSALS_OF_PROXIES, refused
 from .retry import RetryBudget
-from .server import Server
+from .server import MAX_IN_FLIGHT, Server
 from .server_choice import EJECTED_S, FINE, State, Thresholds, order, outliers, state_of
 from .tls import proxy_of, tls_context
 
@@ -237,6 +237,15 @@ class Upstream:
             if not self.servers[number].is_drained and self.servers[number].breaker.admits(now_s):
                 return await self._ask(number, request)
         raise UpstreamFailed("open")
+
+    def admitting(self) -> Iterator[tuple[int, Server]]:
+        """Yield the servers that may be asked now, with their numbers, the best one first."""
+        for number in self._order(None, 0, self._loop.time()):
+            server = self.servers[number]
+            if server.is_drained or server.in_flight >= MAX_IN_FLIGHT:
+                continue
+            if server.breaker.admits(self._loop.time()):
+                yield number, server
 
     def _second(self, numbers: Iterator[int]) -> int | None:
         """Return the server for a hedged request; None if no server is available, or the retry budget is used up."""

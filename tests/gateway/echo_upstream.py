@@ -13,7 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import uvicorn
 from starlette.applications import Starlette
@@ -55,6 +55,8 @@ class EchoUpstream:
 
     surfaces: ClassVar[tuple[str, ...]] = ("chat.completions",)
     """For its place in the settings."""
+    ws: ClassVar[Literal["none", "websockets-sansio"]] = "none"
+    """Implementation of WebSockets, of uvicorn."""
 
     certificate_file: Path | None = None
     """Without one it speaks plain http."""
@@ -77,7 +79,7 @@ class EchoUpstream:
             ssl_cert_reqs=ssl.CERT_REQUIRED if self.client_ca_file else ssl.CERT_NONE,
             log_config=None,
             lifespan="off",
-            ws="none",
+            ws=self.ws,
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)

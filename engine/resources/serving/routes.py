@@ -37,6 +37,7 @@ BY_SURFACE: Mapping[str, tuple[str, ...]] = {
     "score": ("/v1/score",),
     "audio.transcriptions": ("/v1/audio/transcriptions",),
     "audio.translations": ("/v1/audio/translations",),
+    "realtime": ("/v1/realtime",),
     "tokenize": ("/tokenize", "/detokenize"),
 }
 """Routes that the gateway requests from a pool, by the name of the client API (gateway/surfaces)."""

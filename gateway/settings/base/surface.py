@@ -18,4 +18,5 @@ class SurfaceName(StrEnum):
     SCORE = "score"
     TRANSCRIPTIONS = "audio.transcriptions"
     TRANSLATIONS = "audio.translations"
+    REALTIME = "realtime"  # vLLM: transcription over a WebSocket
     TOKENIZE = "tokenize"  # vLLM, including detokenization

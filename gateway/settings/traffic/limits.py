@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ..base.model import Name, SettingsModel
+from .realtime import RealtimeLimits
 
 
 class Limits(SettingsModel):
@@ -22,6 +23,7 @@ class Limits(SettingsModel):
     max_recording_s: Annotated[int, Field(ge=1, le=86_400)] = 600
     """Maximum duration of a recording in seconds, measured by decoding; 600 s is the default of vLLM 0.32.0
     (VLLM_MAX_AUDIO_DECODE_DURATION_S, read 2026-11)."""
+    realtime: RealtimeLimits = Field(default_factory=RealtimeLimits)
     max_tenant_bytes_in_flight: Annotated[int, Field(ge=1024, le=1 << 40)] = 1 << 28
     """Maximum bytes of request bodies of one tenant that a worker holds at a time; a single request is always served.
     268,435,456, the largest value of the two limits above: guess, 2026-11."""

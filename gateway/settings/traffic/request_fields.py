@@ -169,6 +169,7 @@ PASSED: Mapping[SurfaceName, frozenset[str]] = {
     SurfaceName.SCORE: _SCORING | {"text_1", "text_2", "data_1", "data_2", "queries", "documents", "items"},
     SurfaceName.TRANSCRIPTIONS: _AUDIO | {"timestamp_granularities[]", "include[]"},
     SurfaceName.TRANSLATIONS: _AUDIO,
+    SurfaceName.REALTIME: frozenset({"model"}),
     SurfaceName.TOKENIZE: _TEMPLATE | {"model", "prompt", "messages", "tools", "return_token_strs", "tokens"},
 }
 """Fields that are sent, by API."""

@@ -48,7 +48,7 @@ class Capability(StrEnum):
     REASONING = "reasoning"
 
 
-INSIDE = frozenset({SurfaceName.TRANSCRIPTIONS, SurfaceName.TRANSLATIONS, SurfaceName.TOKENIZE})
+INSIDE = frozenset({SurfaceName.TRANSCRIPTIONS, SurfaceName.TRANSLATIONS, SurfaceName.REALTIME, SurfaceName.TOKENIZE})
 """APIs whose requests can't be tokenized, because they do not contain text."""
 
 

@@ -130,6 +130,12 @@ class Metrics:
         self.reloads = Counter(
             "reloads_total", "Reloads of the settings, by outcome: applied, unchanged, refused.", "outcome"
         )
+        self.realtime_sessions = Gauge("realtime_sessions", "Open sessions of realtime transcription.")
+        self.realtime_utterances = Counter(
+            "realtime_utterances_total",
+            "Utterances of realtime transcription, by reason of their end: answered, client-left or a reason code.",
+            "reason",
+        )
         self.in_flight = Gauge("in_flight_requests", "Requests in progress.")
         self.queue_waiting = Gauge(
             "queue_waiting_requests", "Requests that wait for a turn of `limits.max_concurrent_requests`."
