@@ -196,6 +196,9 @@ class ModelEntry(Sourced):
     languages: Languages
     vllm: VllmParsers
     licence: Licence
+    realtime: Literal["VoxtralRealtimeGeneration", "Qwen3ASRRealtimeGeneration"] | None = None
+    """Model class with which vLLM serves `/v1/realtime`; None for families without one. Source: vLLM 0.32.0,
+    model_executor/models/registry.py (read 2026-11)."""
     notes: str = ""
     lab_only: bool = False
     """Whether only a lab may serve the model."""

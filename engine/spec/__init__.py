@@ -284,6 +284,9 @@ class Pool(SpecModel):
     cpu_affinity: CpuList | None = None
     """Processor cores of the pool's servers on each of its nodes, such as `0-7,16`. Required for every pool of a node
     with a transcription pool, because that decodes audio on its cores. Default: all cores."""
+    realtime: bool = False
+    """Whether the pool also serves realtime transcription (`/v1/realtime`) through the gateway. Only for models whose
+    catalogue entry has `realtime`; their routes need the release check `identifiers`."""
     port: Port = 8000
     """Port of the first replica on a node; further replicas on the node use the next ports."""
     capabilities: list[Capability] | None = None

@@ -139,7 +139,10 @@ def _pools(context: Context) -> Iterator[dict[str, Any]]:
             "kind": "pool",
             "base_urls": [url for each in replicas for url in api_urls(context, each)],
             "model": pool.model if name == pool.name else name,  # vLLM serves an adapter under the name of the adapter
-            "surfaces": list(context.engine.surfaces[context.models[context.model(pool.model).catalog].role]),
+            "surfaces": [
+                *context.engine.surfaces[context.models[context.model(pool.model).catalog].role],
+                *(["realtime"] if pool.realtime else []),
+            ],
             "ca_file": f"{TLS}/ca.pem",
             "certificate_file": f"{TLS}/node.pem",
             "key_file": f"{TLS}/node.key",

@@ -11,6 +11,8 @@ Source of flags and defaults: vLLM 0.32.0, `vllm serve --help=all`, recorded in 
 
 from __future__ import annotations
 
+import json
+
 from pydantic import JsonValue
 
 from ...placement import Rank, Replica
@@ -95,7 +97,20 @@ def _flags_of_pool(context: Context, name: str) -> dict[str, FlagValue]:
         chosen["compilation-config"] = as_json(CPU_PIPELINE)
     if (transfer := transfer_config(context, name)) is not None:
         chosen["kv-transfer-config"] = as_json(transfer)
+    chosen |= _realtime_flags(context, pool, chosen.get("hf-overrides"))
     return chosen | _parser_flags(context, pool) | _lora_flags(pool) | _model_files(pool)
+
+
+def _realtime_flags(context: Context, pool: Pool, overrides: FlagValue | None) -> dict[str, FlagValue]:
+    """Return the flag that selects the realtime class of a family whose configuration names another class.
+
+    Source: vLLM 0.32.0, transformers_utils/configs/mistral.py: that of Voxtral names the class itself.
+    """
+    model_class = context.models[context.model(pool.model).catalog].realtime
+    if not pool.realtime or model_class is None or model_class == "VoxtralRealtimeGeneration":
+        return {}
+    others = json.loads(str(overrides)) if overrides is not None else {}
+    return {"hf-overrides": as_json({**others, "architectures": [model_class]})}
 
 
 def _pool_flags(pool: Pool) -> dict[str, FlagValue]:

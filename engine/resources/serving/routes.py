@@ -48,4 +48,5 @@ def served_routes(context: Context, pool: Pool) -> tuple[str, ...]:
     role = context.models[context.model(pool.model).catalog].role
     roles = ("chat", "embedding", "reranker") if pool.pooling.runner == "pooling" else (role,)
     surfaces = [surface for each in roles for surface in context.engine.surfaces[each]]
+    surfaces += ["realtime"] if pool.realtime else []
     return tuple(sorted({*OPERATION, *(route for surface in surfaces for route in BY_SURFACE[surface])}))

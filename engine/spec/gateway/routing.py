@@ -111,6 +111,19 @@ class Routing(SpecModel):
     be processed twice. A client permits it for one request with the header `idempotency-key`."""
 
 
+class RealtimeLimits(SpecModel):
+    """Limits of sessions of realtime transcription. The audio of a session is limited as a recording is."""
+
+    max_sessions: Annotated[int, Field(ge=1, le=10_000)] = 64
+    """Maximum sessions of a worker at a time."""
+    max_tenant_sessions: Annotated[int, Field(ge=1, le=10_000)] = 16
+    """Maximum sessions of one tenant and worker at a time."""
+    max_session_s: Annotated[int, Field(ge=1, le=86_400)] = 3600
+    """Maximum duration of a session in seconds."""
+    idle_timeout_s: Annotated[float, Field(gt=0, le=3600)] = 60.0
+    """Seconds without an event of the client, after which its session ends."""
+
+
 class Limits(SpecModel):
     """Limits of requests."""
 
@@ -131,6 +144,8 @@ class Limits(SpecModel):
     """Maximum bytes of a recording; at most those of vLLM, 25 MiB."""
     max_recording_s: Annotated[int, Field(ge=1, le=600)] = 600
     """Maximum duration of a recording in seconds, measured by decoding it; at most that of vLLM, 600 s."""
+    realtime: RealtimeLimits = RealtimeLimits()
+    """Limits of sessions of realtime transcription."""
     announce_s: Annotated[int, Field(ge=0, le=15)] = 5
     """Seconds before a gateway stops in which `/readyz` returns 503 and requests are still served. Use at least the
     interval of the load balancer's health checks."""

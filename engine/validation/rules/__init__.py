@@ -204,6 +204,8 @@ RULES: tuple[Rule, ...] = (
          ("pools", "models", "node_groups"), speech.check_own_cores, is_of_machines=True, is_of_numbers=True),
     Rule("a transcription pool has one GPU by replica or tensor parallelism, the tokens of its model, and no pair for "
          "prefill at its site", ("pools", "models"), speech.check_transcription, is_of_items=True, is_of_numbers=True),
+    Rule("realtime transcription is served by models that have it, on routes that check identifiers",
+         ("pools", "models", "gateway"), speech.check_realtime),
     Rule("a swap group has at least two pools on the same GPUs of one node", ("pools", "models"),
          swap_groups.check_swap_groups),
     Rule("a pool of a swap group fits the memory that sleeping pools leave", ("pools", "node_groups"),

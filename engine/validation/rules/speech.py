@@ -85,6 +85,31 @@ def check_transcription(site: SiteUnderValidation) -> Iterator[Problem]:
                 )
 
 
+def check_realtime(site: SiteUnderValidation) -> Iterator[Problem]:
+    """Require a family with realtime transcription, and a check of the text on each route of the pool."""
+    for index, pool in enumerate(site.spec.pools):
+        if not pool.realtime:
+            continue
+        model = site.model_of(pool)
+        if model is not None and model.realtime is None:
+            known = ", ".join(each.id for each in site.catalog.models.values() if each.realtime is not None)
+            yield Problem(
+                f"expected false for {model.id}, whose family has no realtime transcription in vLLM, got true",
+                where=f"pools[{index}].realtime",
+                hint=f"models with it: {known}",
+            )
+    realtime = {name for name, pool in site.spec.served().items() if pool.realtime}
+    for number, route in enumerate(site.spec.gateway.routes if site.spec.gateway is not None else ()):
+        served = realtime.intersection((route.pool, *route.fallbacks))
+        if served and (route.release is None or route.release.identifiers is None):
+            yield Problem(
+                f"expected `identifiers`, because pool `{min(served)}` serves realtime transcription and names are "
+                "detected before a text is sent, got none",
+                where=f"gateway.routes[{number}].release",
+                hint="add `release: {identifiers: {default: mask}}`",
+            )
+
+
 def _transcribes(site: SiteUnderValidation, pool: Pool) -> bool:
     model = site.model_of(pool)
     return model is not None and model.role == "asr"

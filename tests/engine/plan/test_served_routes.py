@@ -40,8 +40,10 @@ def _module() -> Any:
     return module
 
 
-def _middleware(monkeypatch: pytest.MonkeyPatch) -> Callable[[Message], list[Message]]:
-    monkeypatch.setenv(VARIABLE, "/health,/v1/models")
+def _middleware(
+    monkeypatch: pytest.MonkeyPatch, routes: str = "/health,/v1/models"
+) -> Callable[[Message], list[Message]]:
+    monkeypatch.setenv(VARIABLE, routes)
     module = _module()
 
     async def application(_scope: Message, _receive: Any, send: Callable[[Message], Awaitable[None]]) -> None:
@@ -83,6 +85,12 @@ def test_a_root_path_and_a_websocket_are_refused(monkeypatch: pytest.MonkeyPatch
     assert ask({"type": "http", "path": "/health", "root_path": "/x"})[0]["status"] == 404
     assert ask({"type": "websocket", "path": "/v1/realtime"}) == [{"type": "websocket.close", "code": 1008}]
     assert ask({"type": "lifespan"}) == [{"type": "served"}]
+
+
+def test_a_websocket_of_a_served_route_reaches_the_application(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = _middleware(monkeypatch, "/health,/v1/realtime")
+    assert ask({"type": "websocket", "path": "/v1/realtime"}) == [{"type": "served"}]
+    assert ask({"type": "websocket", "path": "/v1/realtime/"}) == [{"type": "websocket.close", "code": 1008}]
 
 
 def test_without_its_variable_the_server_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
