@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from check_cases.case import answer
@@ -226,6 +226,12 @@ class Gateway(Quiet):
 
     key, vault, route = "k" * 32, Path(), "cloud"
     seals = True
+    answers: ClassVar = {
+        "/v1/chat/completions": {"choices": [{"message": {"content": "ready"}}]},
+        "/v1/embeddings": {"data": [{"embedding": [0.5]}]},
+        "/v1/rerank": {"results": [{"index": 0}]},
+        "/v1/audio/transcriptions": {"text": ""},
+    }
 
     def do_GET(self) -> None:
         self.send_response(200 if self.path == "/healthz" else 401)
@@ -247,7 +253,8 @@ class Gateway(Quiet):
                 connection.execute("INSERT INTO t VALUES (?)", (bytes(255 - b for b in body) if self.seals else body,))
             connection.close()
             self.vault.chmod(0o600)
-        data = json.dumps({"choices": [{"message": {"content": "ready"}}]}).encode()
+        is_form = self.headers["content-type"].startswith("multipart/form-data")
+        data = json.dumps(self.answers[self.path] if is_form == ("audio" in self.path) else {}).encode()
         self.send_response(200)
         for name, value in (("x-sovctl-route", self.route), ("x-sovctl-request-id", "r-1")):
             self.send_header(name, value)
@@ -276,13 +283,26 @@ def judged(check_id: str, output: ProbeOutput) -> str:
 
 
 def test_a_client_with_a_key_is_answered_and_its_key_is_printed_nowhere(ask: Callable[..., ProbeOutput]) -> None:
-    output = ask("chat", "assistant", "private")
+    output = ask("answers", "assistant", "chat", "private", "chat")
     assert judged("gateway.answers", output) == "PASS"
     assert Gateway.key not in output.stdout + output.stderr
 
 
 def test_a_wrong_key_is_a_failure_of_the_chat(ask: Callable[..., ProbeOutput]) -> None:
-    assert judged("gateway.answers", ask("chat", "assistant", "private", key="wrong")) == "FAIL"
+    assert judged("gateway.answers", ask("answers", "assistant", "chat", "private", "chat", key="wrong")) == "FAIL"
+
+
+@pytest.mark.parametrize("task", ["chat", "embedding", "reranker", "asr"])
+def test_every_task_has_a_request_and_a_complete_answer(
+    ask: Callable[..., ProbeOutput], monkeypatch: pytest.MonkeyPatch, task: str
+) -> None:
+    def row() -> dict[str, Any]:
+        [found] = _gateway_check.rows(ask("answers", "private", task))
+        return found
+
+    assert (row()["status"], row()["has_answer"]) == (200, True)
+    monkeypatch.setattr(Gateway, "answers", {path: {"data": [], "results": []} for path in Gateway.answers})
+    assert (row()["status"], row()["has_answer"]) == (200, False)
 
 
 def test_knocking_without_a_key_is_refused(ask: Callable[..., ProbeOutput]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ....facts.unreadable import MALFORMED, Unreadable
 from ....resources.credential import TLS
+from ....resources.serving.probe_request import served_task
 from ....spec import Node
 from ....spec.types import Secret
 from ...model.check import Check, Expectation
@@ -25,12 +26,14 @@ class Expected(Expectation):
     Args:
         url: of the gateway on this node.
         models: model names that the client may request.
+        tasks: of their servers, in the same order: `chat`, `embedding`, `reranker` or `asr`.
         cloud_model: one of them that prefers a cloud, so that its identifiers are tokenized; None without such a name.
         key: reference to the client's API key; the probe reads the value from standard input.
     """
 
     url: str
     models: tuple[str, ...]
+    tasks: tuple[str, ...]
     cloud_model: str | None
     key: Secret
 
@@ -49,6 +52,7 @@ class GatewayCheck(Check[Expected]):
             yield Expected(
                 url=f"https://{node.address}:{context.gateway.port}",
                 models=tuple(each.model for each in routes),
+                tasks=tuple(served_task(context, context.pool(each.pool)) for each in routes),
                 cloud_model=next((each.model for each in routes if each.cloud and each.prefer == "cloud"), None),
                 key=client.api_key,
             )
@@ -60,7 +64,7 @@ def gateway_request(
     """Return a probe that runs `gateway_client.py`.
 
     Args:
-        mode: of the program: `chat`, `unauthenticated` (requests without a valid key), `sealed_values` or `record`.
+        mode: of the program: `answers`, `unauthenticated` (requests without a valid key), `sealed_values` or `record`.
         has_key: whether the program reads the API key from standard input.
     """
     command = python_command("gateway_client", mode, expected.url, f"{TLS}/ca.pem", *arguments, interpreter=interpreter)

@@ -21,8 +21,8 @@ class AuditRecordPerRequest(GatewayCheck):
 
     def probe(self, expected: Expected) -> Probe:
         """Send a request and search for its records, with the gateway's interpreter, which can parse the ledger."""
-        model = expected.models[0]
-        return gateway_request(expected, "record", model, f"{DATA}/ledger", interpreter=GATEWAY_PYTHON)
+        model, task = expected.models[0], expected.tasks[0]
+        return gateway_request(expected, "record", model, task, f"{DATA}/ledger", interpreter=GATEWAY_PYTHON)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Pass if the ledger has exactly one record of each type, and no entry has the text of the request."""

@@ -1,13 +1,16 @@
 """A client of the gateway on its own node. Arguments: MODE URL CA and those of the mode; an API key on stdin.
 
-chat MODEL...          one short chat per model: {"model", "status", "route", "has_text", "request_id", "latency_ms"}
+answers [MODEL TASK]...
+                       one short request per model, by its task (`chat`, `embedding`, `reranker`, `asr`): {"model",
+                       "status", "route", "has_answer", "request_id", "latency_ms"}
 unauthenticated MODEL  without a key and with an invalid key: {"case", "status"}; /healthz as the control
 sealed_values MODEL VAULT
                        one chat with invented identifiers, then: {"status", "route", "rows_before", "rows_after",
                        "copies", "open_files"}: occurrences of the identifiers as plain text in the vault's files, and
                        files that other users may read
-record MODEL LEDGER    one chat, then: {"status", "request_id", "records", "texts"}: number of entries of each type for
-                       the request in the ledger, and number of new entries that contain the prompt
+record MODEL TASK LEDGER
+                       one request, then: {"status", "request_id", "records", "texts"}: number of entries of each type
+                       for the request in the ledger, and number of new entries that contain the prompt
 
 A failure is {"error": name of the exception}. Key and answer are never printed.
 """
@@ -15,6 +18,7 @@ A failure is {"error": name of the exception}. Key and answer are never printed.
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import pathlib
 import secrets
@@ -26,6 +30,7 @@ import tempfile
 import time
 import typing
 import urllib.parse
+import wave
 
 TIMEOUT_S = 60.0
 PROMPT = "Please answer with one word: ready"
@@ -34,37 +39,80 @@ NO_BANK = "00000000"  # German bank codes begin with 1 to 8, so no account has t
 Row = typing.Dict[str, typing.Any]  # noqa: UP006 - nodes may have Python 3.8
 
 
+def chat_answer(answer: Row) -> bool:
+    return bool(answer["choices"][0]["message"]["content"])
+
+
+# Path, fields in addition to the model, and whether an answer is complete. A request of `asr` has a second of silence.
+TASKS: typing.Dict[str, typing.Tuple[str, typing.Callable[[str], Row], typing.Callable[[Row], bool]]] = {  # noqa: UP006
+    "chat": (
+        "/v1/chat/completions",
+        lambda text: {"messages": [{"role": "user", "content": text}], "max_tokens": 16},
+        chat_answer,
+    ),
+    "embedding": ("/v1/embeddings", lambda text: {"input": text}, lambda answer: bool(answer["data"][0]["embedding"])),
+    "reranker": (
+        "/v1/rerank",
+        lambda text: {"query": text, "documents": [text]},
+        lambda answer: bool(answer["results"]),
+    ),
+    "asr": (
+        "/v1/audio/transcriptions",
+        lambda _: {"response_format": "json", "max_completion_tokens": 16},
+        lambda answer: isinstance(answer["text"], str),
+    ),
+}
+MARK = "sovctl-verify"
+
+
+def form(fields: Row) -> bytes:
+    """Return a form with the fields and a WAV file of one second of silence: 16 kHz, mono, 16 bit."""
+    file = io.BytesIO()
+    with wave.open(file, "wb") as audio:
+        audio.setnchannels(1)
+        audio.setsampwidth(2)
+        audio.setframerate(16000)
+        audio.writeframes(bytes(2 * 16000))
+    head = 'content-disposition: form-data; name="{}"'
+    parts = [f"--{MARK}\r\n{head.format(name)}\r\n\r\n{value}\r\n" for name, value in fields.items()]
+    parts.append(f'--{MARK}\r\n{head.format("file")}; filename="silence.wav"\r\ncontent-type: audio/wav\r\n\r\n')
+    return "".join(parts).encode() + file.getvalue() + f"\r\n--{MARK}--\r\n".encode()
+
+
 def request(
-    method: str, path: str, body: Row | None = None, key: str | None = None
+    method: str, path: str, body: Row | bytes | None = None, key: str | None = None
 ) -> tuple[int, http.client.HTTPMessage, bytes]:
     url = urllib.parse.urlsplit(sys.argv[2])
     context = ssl.create_default_context(cafile=sys.argv[3])
     connection = http.client.HTTPSConnection(url.hostname or "", url.port, timeout=TIMEOUT_S, context=context)
-    headers = {"content-type": "application/json"}
+    is_form = isinstance(body, bytes)
+    headers = {"content-type": f"multipart/form-data; boundary={MARK}" if is_form else "application/json"}
     if key is not None:
         headers["authorization"] = "Bearer " + key
     try:
-        connection.request(method, path, json.dumps(body) if body else None, headers)
+        content = body if isinstance(body, bytes) else json.dumps(body) if body else None
+        connection.request(method, path, content, headers)
         response = connection.getresponse()
         return response.status, response.headers, response.read()
     finally:
         connection.close()
 
 
-def chat(model: str, key: str, text: str = PROMPT) -> Row:
-    body = {"model": model, "messages": [{"role": "user", "content": text}], "max_tokens": 16}
+def ask(model: str, task: str, key: str, text: str = PROMPT) -> Row:
+    path, fields, is_complete = TASKS[task]
+    body = {"model": model, **fields(text)}
     started = time.monotonic()
-    status, headers, data = request("POST", "/v1/chat/completions", body, key)
+    status, headers, data = request("POST", path, form(body) if task == "asr" else body, key)
     try:
-        content = json.loads(data)["choices"][0]["message"]["content"]
+        has_answer = is_complete(json.loads(data))
     except (ValueError, KeyError, IndexError, TypeError):
-        content = None
+        has_answer = False
     return {
         "model": model,
         "status": status,
         "route": headers.get("x-sovctl-route"),
         "request_id": headers.get("x-sovctl-request-id"),
-        "has_text": bool(content),
+        "has_answer": has_answer,
         "latency_ms": round((time.monotonic() - started) * 1000),
     }
 
@@ -106,7 +154,7 @@ def sealed_values(model: str, vault: pathlib.Path, key: str) -> Row:
     mail = f"verify.{secrets.token_hex(8)}@example.org"
     iban = invented_iban()
     before = rows(vault)
-    answer = chat(model, key, f"Write to {mail} about account {iban}")
+    answer = ask(model, "chat", key, f"Write to {mail} about account {iban}")
     contents = [file.read_bytes().lower() for file in files_of(vault)]
     return {
         "status": answer["status"],
@@ -118,11 +166,11 @@ def sealed_values(model: str, vault: pathlib.Path, key: str) -> Row:
     }
 
 
-def record(model: str, ledger: pathlib.Path, key: str) -> Row:
+def record(model: str, task: str, ledger: pathlib.Path, key: str) -> Row:
     from sovctl.compliance.ledger.reader import LedgerReader
 
     start = sum(1 for _ in LedgerReader(ledger).entries())
-    answer = chat(model, key)
+    answer = ask(model, task, key)
     entries = list(LedgerReader(ledger).entries(start=start))
     types = [str(entry.record.get("type")) for entry in entries if entry.record.get("id") == answer["request_id"]]
     return {
@@ -138,13 +186,13 @@ def answers(mode: str, arguments: list[str]) -> typing.Iterator[Row]:
         yield from unauthenticated(arguments[0])
         return
     key = sys.stdin.read().strip()
-    if mode == "chat":
-        for model in arguments:
-            yield chat(model, key)
+    if mode == "answers":
+        for model, task in zip(arguments[::2], arguments[1::2]):  # noqa: B905 - nodes may have Python 3.8
+            yield ask(model, task, key)
     elif mode == "sealed_values":
         yield sealed_values(arguments[0], pathlib.Path(arguments[1]), key)
     else:
-        yield record(arguments[0], pathlib.Path(arguments[1]), key)
+        yield record(arguments[0], arguments[1], pathlib.Path(arguments[2]), key)
 
 
 try:

@@ -11,13 +11,17 @@ from sovctl.engine.checks.probes import ledger_check
 from sovctl.engine.spec.types import Secret
 
 GATEWAY = _gateway_check.Expected(
-    url="https://10.77.0.21:8443", models=("assistant", "private"), cloud_model="assistant", key=Secret(file="key")
+    url="https://10.77.0.21:8443",
+    models=("assistant", "private"),
+    tasks=("chat", "chat"),
+    cloud_model="assistant",
+    key=Secret(file="key"),
 )
 
 
 def chats(**changes: object) -> str:
     """What `ask chat` prints; `changes` are to the answer of `private`."""
-    good = {"status": 200, "request_id": "r-1", "has_text": True, "latency_ms": 12}
+    good = {"status": 200, "request_id": "r-1", "has_answer": True, "latency_ms": 12}
     return lines(
         {"model": "assistant", "route": "cloud", **good}, {"model": "private", "route": "pool", **good, **changes}
     )
@@ -58,8 +62,8 @@ SAMPLES = {
         GATEWAY,
         {"ask": chats()},
         {
-            "refused": Bad({"ask": chats(status=503, has_text=False)}, FAIL, "status 503 without text"),
-            "empty": Bad({"ask": chats(has_text=False)}, FAIL, "without text"),
+            "refused": Bad({"ask": chats(status=503, has_answer=False)}, FAIL, "status 503 and no complete answer"),
+            "empty": Bad({"ask": chats(has_answer=False)}, FAIL, "no complete answer"),
             "no-answer": Bad({"ask": lines({"error": "ConnectionRefusedError"})}, UNKNOWN, "ConnectionRefusedError"),
         },
         ("assistant", "private"),
