@@ -10,7 +10,7 @@ Rules, in this order:
 3. A replica uses as few nodes as possible. Replicas of one pool are spread, so that a failed node does not stop the
    pool: the node with the fewest replicas of the pool is next, then the order of `pool.nodes` or of the group.
 4. On a node, the lowest free GPU indices are used.
-5. The pools of a swap group have the GPUs of the first of them that is placed.
+5. The pools of a swap group, or of an MPS group, have the GPUs of the first of them that is placed.
 
     [Replica(pool="chat", index=0, ranks=(Rank(node="n1", gpus=(0, 1), node_rank=0),), port=8000)]
 """
@@ -115,7 +115,7 @@ class GpuAllocator:
         }
         self._gpus = {name: len(devices) for name, devices in self._devices.items()}
         self._holder: dict[tuple[str, int], str] = {}
-        self._turns: dict[str, tuple[Pool, list[Replica]]] = {}
+        self._shared: dict[str, tuple[Pool, list[Replica]]] = {}
 
     def order_key(self, index: int) -> tuple[bool, int, int]:
         """Sort key: pinned pools, then most GPUs per node, then the order of the file."""
@@ -128,8 +128,8 @@ class GpuAllocator:
         nodes = self._nodes(pool)
         if not nodes:
             return [], []
-        if pool.swap_group in self._turns:
-            first, shared = self._turns[pool.swap_group]
+        if pool.sharing_group in self._shared:
+            first, shared = self._shared[pool.sharing_group]
             return [replace(each, pool=pool.name, port=each.port - first.port + pool.port) for each in shared], []
         problem = self._too_large(pool, where) or self._held_pins(pool, where, nodes)
         if problem:
@@ -140,8 +140,8 @@ class GpuAllocator:
                 self._holder.update(
                     {(rank.node, gpu): pool.name for replica in trial for rank in replica.ranks for gpu in rank.gpus}
                 )
-                if pool.swap_group is not None:
-                    self._turns[pool.swap_group] = (pool, trial)
+                if pool.sharing_group is not None:
+                    self._shared[pool.sharing_group] = (pool, trial)
                 return trial, []
         return [], [self._no_room(pool, where, nodes)]
 

@@ -41,8 +41,13 @@ def values() -> dict[str, Any]:
 
 def swap_site(folder: Path) -> Site:
     """The site in a folder of its own, with invented files."""
+    return site_of(folder, values())
+
+
+def site_of(folder: Path, site_values: dict[str, Any]) -> Site:
+    """A site with these values and invented files."""
     (folder / "access").mkdir(parents=True)
-    (folder / "site.yaml").write_text(yaml.safe_dump(values(), sort_keys=False))
+    (folder / "site.yaml").write_text(yaml.safe_dump(site_values, sort_keys=False))
     site = Site.open(folder / "site.yaml", touches_nodes=False)
     for name in ("site-apt-key.asc", "siem-ca.pem", "known_hosts", "id_ed25519"):
         (folder / "access" / name).write_text("invented\n")

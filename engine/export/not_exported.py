@@ -126,6 +126,8 @@ def _of_pool(source: Source, pool: Pool) -> Iterator[Omission]:
         yield Omission(f"{where}.cpu_affinity", "the kubelet assigns cores: use its CPU manager with policy static")
     if pool.swap_group is not None:
         yield Omission(f"{where}.swap_group", "pods do not share GPUs in turns: each replica has GPUs of its own")
+    if pool.mps is not None:
+        yield Omission(f"{where}.mps", "pods do not share GPUs by MPS: each replica has GPUs of its own")
     if pool.replicas > 1:
         yield Omission(f"{where}.port", f"every replica has port {pool.port} in its own pod, not consecutive ports")
     if pool.name not in source.bounds:

@@ -27,6 +27,7 @@ from ..spec.serving.prefill import Transport
 from .context import ROLES, Context, render
 from .credential import CERTIFICATES, TLS
 from .fabric import expected_fabric
+from .host import mps
 from .host.gpu_modes import DEVICES, devices
 from .orphan import orphan
 from .resource import Desired, Risk, State
@@ -108,6 +109,7 @@ def variables_of(context: Context, node: Node, replica: Replica) -> dict[str, An
         "proxy": proxy_of(context, node, replica) if serves_api else {},
         "fabric": expected_fabric(context.platform(node)),
         "cpu_affinity": pool.cpu_affinity or "",
+        **({"keeps_mps_segments": True} if mps.pools_by_gpu(context, node) else {}),
         "start_timeout_s": max(START_TIMEOUT_S, start_timeout_s(context, replica)),
         "stop_timeout_s": SHUTDOWN_TIMEOUT_S + 30,
     }
@@ -166,6 +168,8 @@ def _why(pool: Pool, replica: Replica) -> str:
         words += f" over {pool.nodes_per_stage} nodes: each layer waits for their network"
         words += "; experts over several nodes were not run with sovctl" if pool.enable_expert_parallel else ""
     why = words + (f", {len(replica.ranks)} nodes by pipeline" if len(replica.ranks) > pool.nodes_per_stage else "")
+    if pool.mps is not None:
+        why += f"; shares its GPU by MPS in group {pool.mps.group} of tenant {pool.mps.tenant}"
     if pool.prefill is None:
         return why
     network = "over RDMA" if pool.prefill.transport is Transport.RDMA else "over TCP, an exception of the lab"

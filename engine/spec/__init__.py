@@ -38,6 +38,7 @@ from .serving.cache import Cache, Offload
 from .serving.checkpoint import Checkpoint, Loading
 from .serving.cpu_list import CpuList
 from .serving.kernels import Compilation, Kernels
+from .serving.mps import Mps
 from .serving.multimodal import Multimodal
 from .serving.observability import Observability
 from .serving.parallel import Parallel
@@ -281,6 +282,8 @@ class Pool(SpecModel):
     awake_hours: Annotated[list[ScheduledHours], Field(max_length=20)] = Field(default_factory=list)
     """Hours in which the pool is awake in its swap group while no request waits for another pool. If the hours of two
     pools overlap, the first pool of the file is awake."""
+    mps: Mps | None = None
+    """GPUs that the pool shares with other pools of its tenant by CUDA MPS. Default: the pool has its own GPUs."""
     cpu_affinity: CpuList | None = None
     """Processor cores of the pool's servers on each of its nodes, such as `0-7,16`. Required for every pool of a node
     with a transcription pool, because that decodes audio on its cores. Default: all cores."""
@@ -360,6 +363,13 @@ class Pool(SpecModel):
         words += f" on {self.nodes_per_stage} nodes" if self.nodes_per_stage > 1 else ""
         words += f" x PP {self.pipeline_parallel_size}" if self.pipeline_parallel_size > 1 else ""
         return words + (" + EP" if self.enable_expert_parallel else "")
+
+    @property
+    def sharing_group(self) -> str | None:
+        """Key of the pools with the same GPUs: a swap group, or an MPS group. None if the pool has its own GPUs."""
+        if self.swap_group is not None:
+            return f"swap {self.swap_group}"
+        return f"mps {self.mps.group}" if self.mps is not None else None
 
     @property
     def adapters(self) -> list[Adapter]:
@@ -444,8 +454,14 @@ class SiteSpec(SpecModel):
         return own | {adapter.name: pool for pool in self.pools for adapter in pool.adapters}
 
     def owners_of(self, names: Iterable[str]) -> list[str]:
-        """Return the tenants that own adapters of these names, sorted. Pools and shared adapters have no owner."""
-        owners = {adapter.name: adapter.tenant for pool in self.pools for adapter in pool.adapters}
+        """Return the tenants that own adapters or pools of these names, sorted.
+
+        Shared adapters, and pools without `mps`, have no owner. An adapter of a pool with `mps` has the pool's.
+        """
+        owners: dict[str, str | None] = {pool.name: pool.mps.tenant for pool in self.pools if pool.mps is not None}
+        for pool in self.pools:
+            owner = owners.get(pool.name)
+            owners |= {adapter.name: adapter.tenant or owner for adapter in pool.adapters}
         return sorted({owner for name in names if (owner := owners.get(name)) is not None})
 
     def nodes(self) -> list[tuple[NodeGroup, Node]]:

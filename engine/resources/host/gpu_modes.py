@@ -1,6 +1,7 @@
 """Modes of the GPUs: persistence mode enabled, and MIG as site.yaml divides the GPUs. Never run on a GPU with MIG.
 
 - `all`: persistence mode, and MIG disabled on nodes whose GPUs are whole. A GPU in use keeps its mode, and apply fails.
+- `mps-N`: the control daemon of CUDA MPS of GPU N, for the pools of an MPS group (`mps`).
 - `mig`: the instances of each GPU of a divided node. They do not survive a reboot, so a unit creates them before the
   pools start. Their UUIDs are new each time: the unit lists them, and the launcher of a pool reads the list.
 """
@@ -20,6 +21,7 @@ from ...spec import Node
 from ..context import ROLES, Context
 from ..resource import Desired, Risk, State
 from ..resource_type import Query, ResourceType
+from . import mps
 
 COMMAND = ["nvidia-smi", "--query-gpu=index,persistence_mode,mig.mode.current", "--format=csv,noheader"]
 INSTANCES = {"mig_instances": ["nvidia-smi", "mig", "-lgi"], "mig_uuids": ["nvidia-smi", "-L"]}
@@ -34,9 +36,10 @@ MINUTES = 2.0
 _WITHOUT_MIG = ("[N/A]", "N/A", "[Not Supported]")
 
 
-def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[Desired]:
+def _expect(context: Context, node: Node, facts: NodeFacts | None) -> Iterator[Desired]:
     if not context.platform(node).has_gpus:
         return
+    yield from mps.orphans(context, node, facts)
     devices = context.mig_devices(node)
     yield Desired(
         kind="gpu_modes",
@@ -65,6 +68,7 @@ def _expect(context: Context, node: Node, _facts: NodeFacts | None) -> Iterator[
             risk=Risk.WORKLOAD,
             minutes=MINUTES,
         )
+    yield from mps.expected(context, node)
 
 
 def layout_text(context: Context, node: Node) -> str:
@@ -94,6 +98,8 @@ def _common(indices: list[str], values: list[str]) -> str:
 
 
 def _observe(facts: NodeFacts, desired: Desired) -> State | None:
+    if desired.name.startswith(mps.PREFIX):
+        return mps.observed(facts, desired)
     answer = facts.answers.get("gpu_modes", {})
     if answer.get("exit_code") != 0:  # no driver yet, or it does not answer
         return None
@@ -128,10 +134,15 @@ def devices(facts: NodeFacts) -> dict[str, str]:
 def _query(context: Context, node: Node) -> Query:
     if not context.platform(node).has_gpus:
         return Query()
+    units = tuple(mps.unit_file(gpu) for gpu in range(context.platform(node).gpus))
     if not context.mig_devices(node):
-        return Query(commands={"gpu_modes": COMMAND})
+        services = tuple(mps.unit_name(gpu) for gpu in mps.pools_by_gpu(context, node))
+        return Query(hash=units, units=services, commands={"gpu_modes": COMMAND})
     return Query(
-        hash=(LAYOUT, PROGRAM, UNIT_FILE), read=(DEVICES,), units=(UNIT,), commands={"gpu_modes": COMMAND, **INSTANCES}
+        hash=(LAYOUT, PROGRAM, UNIT_FILE, *units),
+        read=(DEVICES,),
+        units=(UNIT,),
+        commands={"gpu_modes": COMMAND, **INSTANCES},
     )
 
 

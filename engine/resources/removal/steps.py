@@ -53,7 +53,18 @@ class Step:
 
 UNITS = tuple(
     f"/etc/systemd/system/sovctl-{name}*"
-    for name in ("pool-", "group-", "probe-", "canary-", "gateway.", "hardware.", "mirror.", "monitoring-", "retrieval")
+    for name in (
+        "pool-",
+        "group-",
+        "mps-",
+        "probe-",
+        "canary-",
+        "gateway.",
+        "hardware.",
+        "mirror.",
+        "monitoring-",
+        "retrieval",
+    )
 )
 """Unit files and folders of drop-ins."""
 LEDGER = f"{DATA}/ledger"

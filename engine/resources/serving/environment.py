@@ -6,6 +6,7 @@ from ...placement import Rank, Replica
 from ...spec import Pool
 from ...spec.serving.cpu_list import cpus_of
 from ..context import Context
+from ..host.mps import client_environment
 from .kv_transfer import transfer_environment
 from .names import instance
 from .profile import VARIABLES
@@ -42,6 +43,8 @@ def environment(context: Context, replica: Replica, rank: Rank) -> dict[str, str
         # Nodes have no compiler. A pipeline sets the backend instead (`CPU_PIPELINE` in flags.py).
         if pool.pipeline_parallel_size == 1:
             chosen["TORCH_COMPILE_DISABLE"] = "1"
+    elif pool.mps is not None:
+        chosen |= client_environment(pool.mps, context.gpu_indices(rank)[0])
     elif context.mig_instance(rank) is None:
         chosen["CUDA_VISIBLE_DEVICES"] = ",".join(str(gpu) for gpu in context.gpu_indices(rank))
         if len(replica.ranks) > 1:

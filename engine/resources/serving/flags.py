@@ -118,7 +118,7 @@ def _pool_flags(pool: Pool) -> dict[str, FlagValue]:
     chosen = {flag_name(name): value for name, value in values.items() if value is not None and value is not False}
     if pool.kv_cache_memory_bytes is not None:
         chosen["kv-cache-memory-bytes"] = pool.kv_cache_memory_bytes
-    else:
+    if pool.kv_cache_memory_bytes is None or pool.mps is not None:  # vLLM compares it with the free memory at its start
         chosen["gpu-memory-utilization"] = pool.gpu_memory_utilization
     if pool.data_parallel_size > 1:
         chosen["data-parallel-size"] = pool.data_parallel_size

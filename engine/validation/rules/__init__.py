@@ -26,6 +26,7 @@ from . import (
     mig,
     mirror,
     monitoring,
+    mps,
     perimeter,
     pools,
     prefill,
@@ -218,6 +219,8 @@ RULES: tuple[Rule, ...] = (
          mig.check_slices),
     Rule("pools on MIG slices have kv_cache_memory_bytes", ("pools", "node_groups"), mig.check_kv_cache,
          is_of_machines=True),
+    Rule("pools of an MPS group are of one tenant and share whole GPUs, within the memory of the GPU",
+         ("pools", "node_groups", "software", "scaling", "retrieval"), mps.check_groups, is_of_numbers=True),
     Rule("pools of `scaling` exist, each once, with minimum_replicas <= replicas <= maximum_replicas; approvers "
          "have different keys", ("scaling", "pools"), scaling.check_bounds, is_of_numbers=True),
     Rule("pools of `scaling` have their own GPUs; replicas above `replicas` have GPUs of pools above their minimum",

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mirror_site import mirror_site
 from monitored_site import monitored_site
+from mps_site import mps_site
 from real_plays import no_configuration, play
 from retrieval_site import retrieval_site
 from strategies import PRESETS
@@ -55,6 +56,8 @@ def template_variables(roles: dict[str, ansible.RoleVariables]) -> list[tuple[st
                     found.append((role, "unit.service.j2", {"item": item}))
                 case "retrieval":
                     found.append((role, f"{item['name']}.service.j2", {"item": item}))
+                case "gpu_modes":
+                    found += [(role, "mps.service.j2", {"item": item})] if item["name"].startswith("mps-") else []
                 case "tuning":
                     found.append((role, "90-sovctl.conf.j2", {"settings": item["settings"]}))
                     found.append((role, "limits.conf.j2", {"limits": item["limits"]}))
@@ -107,12 +110,15 @@ def test_the_engine_renders_every_template_as_ansible_does(make_site: MakeSite, 
         monitored_site(tmp_path / "monitored"),
         retrieval_site(tmp_path / "retrieval"),
         swap_site(tmp_path / "swap"),
+        mps_site(tmp_path / "mps"),
     ]
     for site in sites:
         for roles in all_roles(site).values():
             for role, template, variables in template_variables(roles):
                 # One of each, and one for every set of flags: the rest differs in numbers and addresses.
                 flags = "+".join(variables["item"]["flags"]) if template == "pool.yaml.j2" else ""
+                if (role, template) == ("pool", "unit.service.j2"):
+                    flags = str("CUDA_MPS_PIPE_DIRECTORY" in variables["item"]["environment"])
                 cases.setdefault(sha256_hex(f"{role} {template} {flags}"), (role, template, variables))
     cases["imex"] = ("imex", "nodes_config.cfg.j2", {"nodes": RACK["nodes"]})
     assert {(role, name) for role, name, _ in cases.values()} == {
@@ -145,6 +151,7 @@ def test_every_role_takes_what_the_engine_gives_and_nothing_else(make_site: Make
         monitored_site(tmp_path / "monitored"),
         retrieval_site(tmp_path / "retrieval"),
         swap_site(tmp_path / "swap"),
+        mps_site(tmp_path / "mps"),
     ]:
         for node, roles in all_roles(site).items():
             for role, variables in roles.items():
