@@ -39,7 +39,7 @@ from .serving.checkpoint import Checkpoint, Loading
 from .serving.cpu_list import CpuList
 from .serving.kernels import Compilation, Kernels
 from .serving.mps import Mps
-from .serving.multimodal import Multimodal
+from .serving.multimodal import Modality, Multimodal, closed_media
 from .serving.observability import Observability
 from .serving.parallel import Parallel
 from .serving.prefill import Prefill
@@ -370,6 +370,11 @@ class Pool(SpecModel):
         if self.swap_group is not None:
             return f"swap {self.swap_group}"
         return f"mps {self.mps.group}" if self.mps is not None else None
+
+    @property
+    def closed_media(self) -> tuple[Modality, ...]:
+        """Kinds of media that the site does not permit for the pool; none if `capabilities` is unset."""
+        return () if self.capabilities is None else closed_media(self.capabilities)
 
     @property
     def adapters(self) -> list[Adapter]:

@@ -5,9 +5,10 @@ missing_settings(["front", "flag middleware"], flags, variables)     # ["flag mi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Collection, Iterable, Mapping
 
-from .profile import ABSENT_FLAGS, ABSENT_VARIABLES, FLAGS, TLS_FLAGS, VARIABLES, Setting
+from .profile import ABSENT_FLAGS, ABSENT_VARIABLES, FLAGS, LIMITS, TLS_FLAGS, VARIABLES, Setting
 
 
 def flags_by_name(given: Iterable[str]) -> dict[str, str]:
@@ -82,3 +83,37 @@ def profile_findings(
         if variables.get(name) not in (None, "0") and name not in allowed
     ]
     return found
+
+
+def media_findings(flags: Mapping[str, str], closed: Collection[str]) -> list[tuple[str, str, str]]:
+    """Return the ways in which a process accepts or fetches media that its site does not permit, as `profile_findings`.
+
+    Args:
+        flags: values by name, of the arguments of the process.
+        closed: kinds of media whose limit must be 0.
+    """
+    found = []
+    if flags.get("allowed-media-domains") == "":
+        found.append(("--allowed-media-domains with a host", "no host", "the server fetches media from every host"))
+    if "language-model-only" in flags:
+        return found
+    limits = _limits(flags.get(LIMITS))
+    found += [
+        (
+            f"--{LIMITS} with {kind} 0",
+            str(limits.get(kind, "not set")),
+            "the server decodes media that the site refuses",
+        )
+        for kind in closed
+        if limits.get(kind) != 0 or isinstance(limits.get(kind), bool)
+    ]
+    return found
+
+
+def _limits(text: str | None) -> dict[str, object]:
+    """Return the limits by kind; empty without the flag, or if it is not an object."""
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

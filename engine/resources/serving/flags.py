@@ -18,11 +18,13 @@ from pydantic import JsonValue
 from ...placement import Rank, Replica
 from ...spec import Pool
 from ...spec.serving.api_server import NO_PARSER
+from ...spec.serving.multimodal import Modality
 from ...spec.serving.section import FlagValue, as_json, flag_name
 from ..context import Context
 from ..credential import TLS
 from ..software.model import STORE
 from .kv_transfer import transfer_config
+from .profile import LIMITS
 from .proxy import engine_socket
 from .rank_ports import ports_of
 from .routes import MIDDLEWARE
@@ -98,7 +100,7 @@ def _flags_of_pool(context: Context, name: str) -> dict[str, FlagValue]:
     if (transfer := transfer_config(context, name)) is not None:
         chosen["kv-transfer-config"] = as_json(transfer)
     chosen |= _realtime_flags(context, pool, chosen.get("hf-overrides"))
-    return chosen | _parser_flags(context, pool) | _lora_flags(pool) | _model_files(pool)
+    return chosen | _media_limits(context, pool) | _parser_flags(context, pool) | _lora_flags(pool) | _model_files(pool)
 
 
 def _realtime_flags(context: Context, pool: Pool, overrides: FlagValue | None) -> dict[str, FlagValue]:
@@ -123,6 +125,25 @@ def _pool_flags(pool: Pool) -> dict[str, FlagValue]:
     if pool.data_parallel_size > 1:
         chosen["data-parallel-size"] = pool.data_parallel_size
     return chosen
+
+
+def closed_media_of(context: Context, pool: Pool) -> tuple[Modality, ...]:
+    """Return the kinds of media that the site does not permit for a pool; none for transcription."""
+    role = context.models[context.model(pool.model).catalog].role
+    return () if role == "asr" else pool.closed_media
+
+
+def _media_limits(context: Context, pool: Pool) -> dict[str, FlagValue]:
+    """Return the limits of media, with 0 for kinds that the site does not permit.
+
+    The default of vLLM 0.32.0 is 999 of each kind. The catalogue does not state which models read media, so that the
+    limits of a model of text are set too; vLLM does not use them.
+    """
+    closed = closed_media_of(context, pool)
+    if not closed or pool.multimodal.language_model_only:
+        return {}
+    given = {str(kind): count for kind, count in (pool.multimodal.limit_mm_per_prompt or {}).items()}
+    return {LIMITS: as_json({**given, **{str(kind): 0 for kind in closed}})}
 
 
 def _parser_flags(context: Context, pool: Pool) -> dict[str, FlagValue]:

@@ -18,6 +18,10 @@ _SECURITY = "vLLM 0.32.0, docs/usage/security.md"
 _ENVS = "vLLM 0.32.0, vllm/envs.py"
 
 
+LIMITS = "limit-mm-per-prompt"
+"""Flag with the maximum number of media of a request, by kind."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """A flag or variable with its value.

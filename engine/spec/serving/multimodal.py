@@ -5,6 +5,7 @@ Hosts from which a pool fetches media are `gateway.routes[].media_hosts`. Source
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -13,6 +14,13 @@ from .section import Gib, JsonObject, ServeSection
 
 Items = Annotated[int, Field(ge=0, le=10_000)]
 Modality = Literal["image", "video", "audio"]
+_CAPABILITIES: Mapping[Modality, str] = {"image": "vision", "video": "vision", "audio": "audio"}
+"""Capability of a pool that permits a kind of media (`pools[].capabilities`)."""
+
+
+def closed_media(capabilities: Collection[str]) -> tuple[Modality, ...]:
+    """Return the kinds of media that none of the capabilities permits, in the order of `Modality`."""
+    return tuple(kind for kind, capability in _CAPABILITIES.items() if capability not in capabilities)
 
 
 class Multimodal(ServeSection):
@@ -21,7 +29,8 @@ class Multimodal(ServeSection):
     language_model_only: bool | None = None
     """Whether the server accepts text only."""
     limit_mm_per_prompt: dict[Modality, Items] | None = None
-    """Maximum media per request, by kind."""
+    """Maximum media per request, by kind. 0 for a kind that `capabilities` does not permit; otherwise vLLM's default,
+    999."""
     media_io_kwargs: JsonObject | None = None
     """Decoding of media, such as the frames of a video."""
     mm_processor_kwargs: JsonObject | None = None

@@ -171,6 +171,12 @@ _CONFLICTS = (
         "no limits of media with language_model_only",
         "remove one of the two",
     ),
+    _Conflict(
+        "multimodal.limit_mm_per_prompt",
+        lambda pool: any((pool.multimodal.limit_mm_per_prompt or {}).get(kind) for kind in pool.closed_media),
+        "media of kinds that `capabilities` permits (vision, audio)",
+        "add the capability, or remove the limit",
+    ),
 )
 
 

@@ -6,6 +6,7 @@ import importlib.util
 import json
 from collections import Counter
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -14,6 +15,7 @@ import pytest
 import yaml
 from strategies import PRESETS, context
 
+from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.serve_flags import load_serve_flags
 from sovctl.engine.placement import Rank, Replica
 from sovctl.engine.resources.context import Context, render
@@ -24,9 +26,11 @@ from sovctl.engine.resources.software.model import folders
 from sovctl.engine.spec import Pool
 from sovctl.engine.spec.lora import Adapter, Lora
 from sovctl.engine.spec.serving.api_server import Tools
+from sovctl.engine.spec.serving.multimodal import Multimodal
 from sovctl.engine.spec.serving.scheduler import Speculative
 from sovctl.engine.spec.serving.section import ServeSection
 from sovctl.engine.spec.serving.withheld import REFUSED
+from sovctl.engine.validation.rules import check
 
 ADAPTERS = Lora(adapters=[Adapter(name="letters", manifest_sha256="ab" * 32)], max_cpu_loras=2)
 # Options that vLLM checks while it reads the flags.
@@ -291,3 +295,51 @@ def with_pools(preset: str, more: dict[str, object]) -> Context:
     site = context(preset)
     pools = [pool.model_copy(update=more) for pool in site.spec.pools]
     return replace(site, spec=site.spec.model_copy(update={"pools": pools}))
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "given", "expected"),
+    [
+        (None, None, None),
+        (None, {"image": 2}, {"image": 2}),
+        ([], None, {"image": 0, "video": 0, "audio": 0}),
+        (["tools", "audio"], None, {"image": 0, "video": 0}),
+        (["vision"], {"image": 2}, {"image": 2, "audio": 0}),
+        (["tools", "vision", "audio"], None, None),
+    ],
+)
+def test_media_that_the_site_does_not_permit_have_the_limit_0(
+    capabilities: list[str] | None, given: dict[str, int] | None, expected: dict[str, int] | None
+) -> None:
+    found, replica, rank = _with_first_pool(capabilities=capabilities, limits=given)
+    limits = flags(found, replica, rank).get("limit-mm-per-prompt")
+    assert (None if limits is None else json.loads(str(limits))) == expected
+    assert flags(found, replica, rank)["allowed-media-domains"] == ["no-media-host.invalid"]
+    assert environment(found, replica, rank)["VLLM_MEDIA_URL_ALLOW_REDIRECTS"] == "0"
+
+
+def test_a_server_of_text_only_needs_no_limits() -> None:
+    found, replica, rank = _with_first_pool(capabilities=[], language_model_only=True)
+    assert "limit-mm-per-prompt" not in flags(found, replica, rank)
+    assert flags(found, replica, rank)["language-model-only"] is True
+
+
+def test_limits_of_media_that_the_site_does_not_permit_are_refused() -> None:
+    found, replica, _ = _with_first_pool(capabilities=["tools"], limits={"image": 0, "video": 1})
+    site = found.spec.model_copy(update={"gateway": None})
+    problems = check(site, load_catalog(), today=date(2026, 11, 29))
+    index = [pool.name for pool in site.pools].index(replica.pool)
+    messages = [each.message for each in problems if each.where == f"pools[{index}].multimodal.limit_mm_per_prompt"]
+    assert messages == ["expected media of kinds that `capabilities` permits (vision, audio)"]
+
+
+def _with_first_pool(
+    *, capabilities: list[str] | None, limits: dict[str, int] | None = None, language_model_only: bool | None = None
+) -> tuple[Context, Replica, Rank]:
+    """The preset of labs with changes of its first pool, and a rank of this pool."""
+    found = context("lab")
+    replica = next(each for each in found.replicas if each.pool == found.spec.pools[0].name)
+    media = Multimodal.model_validate({"limit_mm_per_prompt": limits, "language_model_only": language_model_only})
+    first = found.spec.pools[0].model_copy(update={"capabilities": capabilities, "multimodal": media})
+    spec = found.spec.model_copy(update={"pools": [first, *found.spec.pools[1:]]})
+    return replace(found, spec=spec), replica, replica.ranks[0]

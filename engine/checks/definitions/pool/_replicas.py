@@ -9,6 +9,7 @@ from typing import Any
 from ....catalog.engines.vllm import VLLM
 from ....resources import pool as pool_resource
 from ....resources.serving.engines import environment, flags
+from ....resources.serving.flags import closed_media_of
 from ....resources.serving.node_files import FOLDER
 from ....resources.software.environment import folder
 from ....spec import Node
@@ -30,6 +31,7 @@ class Expected(Expectation):
         engine: folder of the environment from which the process runs.
         engine_version: release of the engine.
         engine_name: value of `software.engine`.
+        closed_media: kinds of media that the site does not permit; none of transcription pools.
     """
 
     unit: str
@@ -42,6 +44,7 @@ class Expected(Expectation):
     engine: str = ""
     engine_version: str = ""
     engine_name: str = VLLM.name
+    closed_media: tuple[str, ...] = ()
 
 
 def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
@@ -62,6 +65,7 @@ def replicas_on(site: CheckContext, node: Node) -> Iterator[Expected]:
             engine=folder(context, node, context.engine.environment, None),
             engine_version=context.spec.software.engine_version,
             engine_name=context.engine.name,
+            closed_media=closed_media_of(context, context.pool(replica.pool)),
         )
 
 

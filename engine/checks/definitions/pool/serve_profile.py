@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....facts.unreadable import excerpt
-from ....resources.serving.closed import profile_findings
+from ....resources.serving.closed import media_findings, profile_findings
 from ....resources.serving.profile import ABSENT_FLAGS, ABSENT_VARIABLES, FLAGS, TLS_FLAGS, VARIABLES
 from ....spec import Node
 from ...model.check import Check, Judgement, Method, Severity, failed, worst
@@ -24,7 +24,7 @@ PERMITTED = frozenset({"kv-transfer-config", "VLLM_SERVER_DEV_MODE"})
 
 
 class ServeProfile(Check[Expected]):
-    id, version, method = "pool.serve-profile", 1, Method.EXAMINE
+    id, version, method = "pool.serve-profile", 2, Method.EXAMINE
     title = "the running server has the serve profile"
     controls = ("cm-6", "cm-7", "sc-7")
     severity = Severity.HIGH
@@ -39,7 +39,8 @@ class ServeProfile(Check[Expected]):
         return Probe(commands(expected), timeout_s=60)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
-        """Pass if the process has every row that the profile requires, and none that it excludes."""
+        """Pass if the process has every row that the profile requires, none that it excludes, and limit 0 for media
+        that the site does not permit."""
         process = process_of(parse_sections(output), expected)
         if isinstance(process, Judgement):
             return process
@@ -47,6 +48,10 @@ class ServeProfile(Check[Expected]):
         findings = [
             failed(f"{wanted}, else {reason}", excerpt(found))
             for wanted, found, reason in profile_findings(*process, permitted=permitted)
+        ]
+        findings += [
+            failed(f"{wanted}, else {reason}", excerpt(found))
+            for wanted, found, reason in media_findings(process[0], expected.closed_media)
         ]
         present, absent = len({*FLAGS, *TLS_FLAGS, *VARIABLES}), len({*ABSENT_FLAGS, *ABSENT_VARIABLES})
         return worst(findings, otherwise=f"expected {present} settings and none of {absent} others, got this")

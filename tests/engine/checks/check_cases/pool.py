@@ -174,12 +174,12 @@ def group(**second: object) -> str:
     return lines({"ranks": [reports[0], reports[1] | second]})
 
 
-PROFILED = _replicas.Expected(**(vars(POOL) | {"environment": {}}))
+PROFILED = _replicas.Expected(**(vars(POOL) | {"environment": {}, "closed_media": ("image", "video")}))
 """A server whose arguments and environment are those of the serve profile."""
 PROFILE_FLAGS = (
     "--middleware sovctl_routes.ServedRoutes --disable-fastapi-docs --disable-uvicorn-access-log "
     "--allowed-media-domains no-media-host.invalid --shutdown-timeout 60 --host 10.77.0.11 --ssl-certfile a "
-    "--ssl-keyfile b --ssl-ca-certs c --ssl-cert-reqs 2"
+    '--ssl-keyfile b --ssl-ca-certs c --ssl-cert-reqs 2 --limit-mm-per-prompt {"image":0,"video":0}'
 )
 PROFILE_VARIABLES = {name: "/x" if each.value is None else str(each.value) for name, each in VARIABLES.items()}
 
@@ -207,6 +207,20 @@ SAMPLES = {
                 {"process": profiled(f"{PROFILE_FLAGS} --enable-prompt-embeds")}, FAIL, "no --enable-prompt-embeds"
             ),
             "development": Bad({"process": profiled(VLLM_SERVER_DEV_MODE="1")}, FAIL, "VLLM_SERVER_DEV_MODE"),
+            "no-media-domain": Bad(
+                {"process": profiled(PROFILE_FLAGS.replace("media-domains no-media-host.invalid", "media-domains"))},
+                FAIL,
+                "--allowed-media-domains with a host",
+            ),
+            "images": Bad(
+                {"process": profiled(PROFILE_FLAGS.replace('{"image":0', '{"image":4'))}, FAIL, "with image 0"
+            ),
+            "no-limit-of-videos": Bad(
+                {"process": profiled(PROFILE_FLAGS.replace(',"video":0', ""))}, FAIL, "with video 0"
+            ),
+            "limits-not-an-object": Bad(
+                {"process": profiled(PROFILE_FLAGS.replace('{"image":0,"video":0}', "0"))}, FAIL, "with image 0"
+            ),
             "redirects": Bad({"process": profiled(VLLM_MEDIA_URL_ALLOW_REDIRECTS="1")}, FAIL, "CVE-2025-6242"),
             "stopped": Bad({"unit": STOPPED_UNIT}, FAIL, "running"),
         },
