@@ -12,6 +12,8 @@ from ..catalog.board_services import load_board_services
 from ..catalog.drivers import driver_lock
 from ..catalog.engines import ENGINES
 from ..catalog.operating_systems import component_named
+from ..facts.host.fips import KERNEL_FILE as FIPS_KERNEL_FILE
+from ..facts.host.fips import PROVIDERS
 from ..facts.node import SIMULATION_MARK, NodeFacts
 from ..facts.operating_system import DGX_RELEASE, OS_RELEASE, SECURE_BOOT_VARIABLE
 from ..facts.packages.dpkg import PACKAGES, RPM_PACKAGES
@@ -108,6 +110,8 @@ def _request(context: Context, node: Node) -> Request:
     units = sorted({unit for query in queries for unit in query.units})
     survey = {} if node.name in context.removed_names else unmanaged.commands(context, node, queries)
     sysctls = sorted({key for query in queries for key in query.sysctls})
+    needs_fips = context.spec.host.fips == "required"
+    fips = (FIPS_KERNEL_FILE,) if needs_fips else ()
     # Without a key sysctl prints its usage and fails.
     settings = {"sysctl": ["sysctl", "-e", *sysctls]} if sysctls else {}
     return Request(
@@ -115,6 +119,7 @@ def _request(context: Context, node: Node) -> Request:
         | {name: list(argv) for query in queries for name, argv in query.commands.items()}
         | survey
         | settings
+        | ({"fips-providers": list(PROVIDERS)} if needs_fips else {})
         | {
             "units": [
                 "systemctl",
@@ -125,7 +130,7 @@ def _request(context: Context, node: Node) -> Request:
             ],
         },
         hash=tuple(dict.fromkeys(pattern for query in queries for pattern in query.hash)),
-        read=tuple(dict.fromkeys([*READ, *(path for query in queries for path in query.read)])),
+        read=tuple(dict.fromkeys([*READ, *fips, *(path for query in queries for path in query.read)])),
         timeout_s=context.spec.access.command_timeout_s,
     )
 

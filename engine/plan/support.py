@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from sovctl.support.errors import InputError
 
 from ..catalog.operating_systems import Apply, Package, SupportedSystem, load_operating_systems, supported
+from ..facts.host.fips import KERNEL_FILE, parse_fips_kernel, parse_fips_providers
 from ..facts.node import NodeFacts
 from ..facts.operating_system import SecureBoot, Virtualization
+from ..facts.unreadable import Unreadable
 from ..resources.context import Context
 from ..resources.host import hardware, imex, kernel, storage
 from ..resources.resource import difference
@@ -127,11 +129,33 @@ def _required_secure_boot(context: Context, node: Node, facts: NodeFacts) -> Ite
         )
 
 
+def _required_fips(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal]:
+    """Yield a refusal if site.yaml requires FIPS mode, and kernel or OpenSSL are not in it or were not measured."""
+    if context.spec.host.fips != "required":
+        return
+    texts = {
+        "kernel": (parse_fips_kernel, facts.texts.get(KERNEL_FILE)),
+        "OpenSSL": (parse_fips_providers, facts.answers.get("fips-providers", {}).get("stdout")),
+    }
+    for name, (parse, text) in texts.items():
+        try:
+            state = "on" if parse(str(text or "")) else "off"
+        except Unreadable:
+            state = "not measured"
+        if state != "on":
+            yield Refusal(
+                node.name,
+                f"FIPS mode of {name} is {state}, and site.yaml requires it (host.fips)",
+                "enable it by the tool of the operating system, and reboot",
+            )
+
+
 def _of_node(context: Context, node: Node, facts: NodeFacts) -> Iterator[Refusal]:
     yield from _compared(context, node, facts)
     yield from _domain(context, node)
     yield from _stage_network(context, node, facts)
     yield from _required_secure_boot(context, node, facts)
+    yield from _required_fips(context, node, facts)
     row, packages = packages_on(context, node, facts)
     if row is None:
         return

@@ -143,6 +143,10 @@ class Host(SpecModel):
     """File systems that must exist; apply refuses a node without them."""
     secure_boot: Literal["required", "any"] = "any"
     """`required`: apply refuses a node whose UEFI Secure Boot is off or unknown. A container has no firmware."""
+    fips: Literal["required", "not-required"] | None = None
+    """`required`: apply refuses a node whose kernel and OpenSSL are not in FIPS mode, or were not measured. vLLM and
+    PyTorch are not validated in either mode (docs/host.md). `not-required`: `sovctl verify` states the mode. Default:
+    the mode is not measured."""
     audit: Audit | None = None
     """Audit log of the kernel. Requires package auditd in the mirror. Default: not managed."""
     logs: LogForwarding | None = None

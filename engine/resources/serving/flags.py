@@ -49,6 +49,9 @@ MUTUAL_TLS: dict[str, FlagValue] = {
 }
 """Flags of a server with its own port. In a swap group, the proxy in front of its socket requires the certificate."""
 
+FIPS_HASHES: dict[str, FlagValue] = {"mm-hasher-algorithm": "sha256", "prefix-caching-hash-algo": "sha256"}
+"""Hashes on a node in FIPS mode (vLLM 0.32.0, docs/usage/security.md); the default of media is BLAKE3."""
+
 POOL_FIELDS = (
     "tensor_parallel_size",
     "pipeline_parallel_size",
@@ -97,6 +100,8 @@ def _flags_of_pool(context: Context, name: str) -> dict[str, FlagValue]:
         chosen |= section.flags()
     if context.spec.software.engine == "vllm-cpu" and pool.pipeline_parallel_size > 1:
         chosen["compilation-config"] = as_json(CPU_PIPELINE)
+    if context.spec.host.fips == "required":
+        chosen = FIPS_HASHES | chosen
     if (transfer := transfer_config(context, name)) is not None:
         chosen["kv-transfer-config"] = as_json(transfer)
     chosen |= _realtime_flags(context, pool, chosen.get("hf-overrides"))

@@ -71,6 +71,8 @@ RULES: tuple[Rule, ...] = (
     Rule("mirror nodes are known, without GPUs, gateway and pools, and `artifacts` names the first",
          ("mirror", "artifacts", "node_groups", "gateway"), mirror.check_mirror),
     Rule("hosts are IPv4 addresses", ("clock", "artifacts"), site.check_addresses),
+    Rule("pools of a site with `host.fips: required` use hashes of FIPS 180-4", ("host", "pools"), host.check_fips,
+         is_of_items=True),
     Rule("administrators are persons, each with keys of their own", ("access", "host"), host.check_administrators),
     Rule("settings that a site omits are in the table of GPU server settings", ("host",), host.check_omitted_settings),
     Rule("mounts name node groups, and each mount point once", ("host", "node_groups"), host.check_mounts),

@@ -19,6 +19,29 @@ SYSTEM_ACCOUNTS = frozenset({
 """Accounts of base-passwd in Debian and of setup in RHEL, and of packages that most nodes have."""
 
 
+_FIPS_HASHES = {
+    "multimodal.mm_hasher_algorithm": ("sha256", "sha512"),
+    "cache.prefix_caching_hash_algo": ("sha256", "sha256_cbor"),
+}
+"""Hashes of FIPS 180-4, by field of a pool."""
+
+
+def check_fips(site: SiteUnderValidation) -> Iterator[Problem]:
+    """Yield pools with a hash outside FIPS 180-4 if nodes must be in FIPS mode."""
+    if site.spec.host.fips != "required":
+        return
+    for index, pool in enumerate(site.spec.pools):
+        for field, permitted in _FIPS_HASHES.items():
+            section, name = field.split(".")
+            value = getattr(getattr(pool, section), name)
+            if value is not None and value not in permitted:
+                yield Problem(
+                    f"expected {' or '.join(permitted)} with `host.fips: required`, got {value}",
+                    where=f"pools[{index}].{field}",
+                    hint="remove it for sha256",
+                )
+
+
 def check_administrators(site: SiteUnderValidation) -> Iterator[Problem]:
     people = list(enumerate(site.spec.host.administrators))
     yield from duplicates("administrator", ((f"host.administrators[{i}].name", each.name) for i, each in people))

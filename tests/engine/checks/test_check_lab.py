@@ -151,6 +151,7 @@ NOT_REQUESTED = {
     "disk.mounts-as-planned",
     "driver.module-is-open",  # of Blackwell
     "host.audit-running",
+    "host.fips-mode",
     "host.log-shipping",
     "host.secure-boot",
     "monitoring.rules-loaded",  # of section `monitoring.server`

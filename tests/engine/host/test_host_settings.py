@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
+from node_edits import with_answer, with_text
 from planned_nodes import empty, planned
 from strategies import context
 
+from sovctl.engine.catalog import load_catalog
 from sovctl.engine.catalog.host_settings import SetBy, host_settings, load_host_settings
 from sovctl.engine.catalog.platforms import load_platforms
+from sovctl.engine.facts.host.fips import KERNEL_FILE
 from sovctl.engine.facts.node import NodeFacts
 from sovctl.engine.facts.operating_system import SecureBoot, Virtualization
-from sovctl.engine.plan.build import changes, desired_on
+from sovctl.engine.plan.build import changes, desired_on, requests
 from sovctl.engine.plan.support import refusals
 from sovctl.engine.resources.resource import Desired
+from sovctl.engine.resources.serving.flags import flags
+from sovctl.engine.spec.serving.multimodal import Multimodal
+from sovctl.engine.validation.rules import check
 
 PAGE = Path(__file__).parents[3] / "docs" / "host.md"
 
@@ -105,6 +112,52 @@ def test_apply_refuses_a_machine_without_secure_boot_if_the_site_requires_it(
         assert found == (
             [f"Secure Boot is {state}, and site.yaml requires it (host.secure_boot)"] if is_refused else []
         )
+
+
+PROVIDERS = "Providers:\n  fips\n    name: OpenSSL FIPS Provider\n    status: active\n"
+
+
+@pytest.mark.parametrize(
+    ("mode", "kernel", "openssl", "found"),
+    [
+        ("required", "1\n", PROVIDERS, []),
+        ("required", "0\n", PROVIDERS, ["kernel is off"]),
+        ("required", None, PROVIDERS, ["kernel is not measured"]),
+        ("required", "1\n", PROVIDERS.replace("fips", "default"), ["OpenSSL is off"]),
+        ("required", "1\n", None, ["OpenSSL is not measured"]),
+        ("required", None, None, ["kernel is not measured", "OpenSSL is not measured"]),
+        ("not-required", None, None, []),
+        (None, None, None, []),
+    ],
+)
+def test_apply_refuses_a_node_that_is_not_in_the_required_fips_mode(
+    mode: str | None, kernel: str | None, openssl: str | None, found: list[str]
+) -> None:
+    site = context("bank-hybrid")
+    host = site.spec.host.model_copy(update={"fips": mode})
+    site = replace(site, spec=site.spec.model_copy(update={"host": host}))
+    asked = requests(site)["gw-1"]
+    assert (KERNEL_FILE in asked.read, "fips-providers" in asked.commands) == ((mode == "required"),) * 2
+    facts = with_text(planned("bank-hybrid")[0]["gw-1"], KERNEL_FILE, kernel or "")
+    if openssl is not None:
+        facts = with_answer(facts, "fips-providers", openssl)
+    messages = [each.message for each in refusals(site, {"gw-1": facts}) if "host.fips" in each.message]
+    assert messages == [f"FIPS mode of {each}, and site.yaml requires it (host.fips)" for each in found]
+
+
+def test_pools_of_a_site_in_fips_mode_hash_with_sha256_and_others_are_refused() -> None:
+    site = context("bank-hybrid")
+    host = site.spec.host.model_copy(update={"fips": "required"})
+    media = Multimodal(mm_hasher_algorithm="blake3")
+    pools = [site.spec.pools[0], *(each.model_copy(update={"multimodal": media}) for each in site.spec.pools[1:])]
+    spec = site.spec.model_copy(update={"host": host, "pools": pools})
+    replica = next(each for each in site.replicas if each.pool == pools[0].name)
+    found = flags(replace(site, spec=spec), replica, replica.ranks[0])
+    assert (found["mm-hasher-algorithm"], found["prefix-caching-hash-algo"]) == ("sha256", "sha256")
+    assert "mm-hasher-algorithm" not in flags(site, replica, replica.ranks[0])
+    where = [each.where for each in check(spec, load_catalog(), today=date(2026, 11, 29))]
+    assert "pools[1].multimodal.mm_hasher_algorithm" in where
+    assert "pools[0].multimodal.mm_hasher_algorithm" not in where
 
 
 def test_apply_refuses_a_node_whose_compared_resources_differ() -> None:

@@ -6,6 +6,7 @@ from check_cases.case import FAIL, NOT_APPLICABLE, UNKNOWN, WARN, Bad, Sample
 
 from sovctl.engine.checks.definitions.host import (
     audit_running,
+    fips_mode,
     kernel_command_line,
     limits,
     listeners_as_planned,
@@ -69,6 +70,21 @@ def counters(full: int = 0) -> str:
     line = '2026-11-29T06:00:00 n1 rsyslogd-pstats: {{ "name": "{}", "discarded.full": {}, "discarded.nf": 0 }}\n'
     return "".join(line.format(f"sovctl-siem queue{each}", count) for each, count in (("", 0), ("[DA]", 0), ("", full)))
 
+
+PROVIDERS_DEFAULT = """\
+Providers:
+  default
+    name: OpenSSL Default Provider
+    version: 3.0.19
+    status: active
+"""
+PROVIDERS_FIPS = f"""\
+{PROVIDERS_DEFAULT}  fips
+    name: Red Hat Enterprise Linux 9 - OpenSSL FIPS Provider
+    version: 3.0.7-395c1a240fbfffd8
+    status: active
+"""
+"""`openssl list -providers`: the form of OpenSSL 3.0.19 in Debian 12, 2026-11-29; the FIPS provider is invented."""
 
 SAMPLES = {
     "host.time-zone": Sample(
@@ -145,6 +161,19 @@ SAMPLES = {
             "container": CONTAINER,
         },
         ("none", "6   0"),
+    ),
+    "host.fips-mode": Sample(
+        fips_mode.Expected(is_required=True),
+        {"kernel": "1\n", "openssl": PROVIDERS_FIPS},
+        {
+            "kernel-off": Bad({"kernel": "0\n"}, FAIL, "FIPS mode of kernel on, got off"),
+            "kernel-without": Bad({"kernel": "absent\n"}, FAIL, "FIPS mode of kernel on"),
+            "openssl-off": Bad({"openssl": PROVIDERS_DEFAULT}, FAIL, "FIPS mode of OpenSSL on, got off"),
+            "inactive": Bad({"openssl": PROVIDERS_FIPS.replace("active", "inactive")}, FAIL, "FIPS mode of OpenSSL on"),
+            "kernel-unread": Bad({"kernel": ""}, UNKNOWN, "0, 1 or absent"),
+            "no-openssl": Bad({"openssl": "sh: 1: openssl: not found\n"}, UNKNOWN, "a list of providers"),
+        },
+        ("1", "  fips"),
     ),
     "host.tpm-present": Sample(
         tpm_present.Expected(),
