@@ -33,8 +33,8 @@ INFINIBAND = frozenset({
 """Of the node exporter on a node with adapters. Not run."""
 FACTS = frozenset({
     "sovctl_certificate_expiry_timestamp_seconds", "sovctl_clock_offset_seconds", "sovctl_clock_synchronized",
-    "sovctl_facts_failed", "sovctl_ledger_written_timestamp_seconds", "sovctl_store_free_bytes",
-    "sovctl_store_size_bytes",
+    "sovctl_facts_failed", "sovctl_ledger_written_timestamp_seconds", "sovctl_log_messages_dropped_total",
+    "sovctl_store_free_bytes", "sovctl_store_size_bytes",
 })  # fmt: skip
 GPU_FIELDS = (
     ("DCGM_EXP_XID_ERRORS_COUNT", "gauge", "Xid events of the last window, by code"),

@@ -12,6 +12,7 @@ from .rule import Alert, Group, Severity
 
 FACTS_FILE = "sovctl.prom"
 _FACTS = f'node_textfile_mtime_seconds{{file=~".*/{FACTS_FILE}"}}'
+_DROPPED = "sovctl_log_messages_dropped_total"
 STALE_MINUTES = 15
 """Minutes without a write after which facts and the ledger are stale; facts are written every minute."""
 
@@ -111,6 +112,13 @@ def node_group(spec: SiteSpec) -> Group:
                 f' sum by (node) (increase(sovctl_gateway_requests_total{{job="{GATEWAYS}"}}[{STALE_MINUTES}m])) > 0',
                 Severity.CRITICAL,
                 f"The gateway of {ON_NODE} answers requests, and its audit ledger does not grow.",
+            ),
+            Alert(
+                "SovctlLogMessagesDropped",
+                # A series that begins with drops has no increase.
+                f"increase({_DROPPED}[15m]) > 0 or ({_DROPPED} > 0 unless {_DROPPED} offset 15m)",
+                Severity.CRITICAL,
+                f"{ON_NODE} dropped {{{{ $value | humanize }}}} messages of the system log for the SIEM.",
             ),
             Alert(
                 "SovctlFactsStale",

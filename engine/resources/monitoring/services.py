@@ -17,6 +17,7 @@ from ...spec.monitoring import MonitoringServer
 from ..context import Context
 from ..credential import MONITORING_KEY, SECRETS, TLS
 from ..gateway.service import DATA as GATEWAY_DATA
+from ..host.log_forwarding import STATISTICS
 from .notifications import alertmanager_yaml
 from .places import (
     ALERTMANAGER_PORT,
@@ -134,6 +135,8 @@ def _facts(context: Context, node: Node) -> MonitoringService:
         "stores": list(STORES),
         "certificates": TLS,
         "ledger": f"{GATEWAY_DATA}/ledger" if context.serves_gateway(node) else "",
+        "statistics": STATISTICS if context.spec.host.logs is not None else "",
+        "statistics_wait_s": 12,  # rsyslog writes every 10 s
     }
     path = f"{FOLDER}/facts.json"
     return MonitoringService(

@@ -30,7 +30,7 @@ from sovctl.engine.validation.load import load
 from sovctl.gateway.telemetry.metrics import Metrics
 from sovctl.gateway.telemetry.metrics.table import PREFIX
 
-WORDS = {"and", "or", "unless", "on", "by", "bool", "ignoring", "without"}
+WORDS = {"and", "or", "unless", "on", "by", "bool", "ignoring", "without", "offset"}
 EXPORTER = "/usr/bin/prometheus-node-exporter"
 
 

@@ -20,6 +20,11 @@ from sovctl.engine.resources.context import ROLES
 PROGRAM = ROLES / "monitoring/files/metrics"
 TRACKING = "0A4D0001,10.77.0.1,9,1763978400.1,{offset},0.000001,0.000002,-1.0,0.001,0.01,0.0002,0.0001,64.2,{leap}"
 """Output of `chronyc -c tracking` of chrony 4.3 in the lab, with another offset and leap status."""
+STATISTICS = (
+    'Nov 29 12:00:01 n1 rsyslogd-pstats: { "name": "%(name)s", "origin": "core.queue", "size": 0, "enqueued": 500, '
+    '"full": 0, "discarded.full": %(full)d, "discarded.nf": 1, "maxqsize": 40 }'
+)
+"""Line of impstats of rsyslog 8.2302, with other numbers; see tests of `host.log-shipping`."""
 END = datetime(2027, 3, 1, 12, tzinfo=UTC)
 
 
@@ -30,10 +35,17 @@ class Facts:
         self.folder, self.file = folder, folder / "sovctl.prom"
         for name in ("tls", "ledger", "bin"):
             (folder / name).mkdir()
+        self.statistics(0)
         self.clock(offset="-0.25", leap="Normal")
         self.certificate("node.pem", END, END - timedelta(days=1))
         (folder / "ledger/0001.jsonl").write_text("{}\n")
         os.utime(folder / "ledger/0001.jsonl", (1_700_000_000, 1_700_000_000))
+
+    def statistics(self, *dropped: int, cut: str = "") -> None:
+        """Write counters of rsyslog, one line for each number, between lines of other queues."""
+        lines = [STATISTICS % {"name": "main Q", "full": 99}]
+        lines += [STATISTICS % {"name": "sovctl-siem queue", "full": each} for each in dropped]
+        (self.folder / "rsyslog.json").write_text("\n".join(lines) + "\n" + cut)
 
     def clock(self, *, offset: str, leap: str) -> None:
         """Set the output of chronyc."""
@@ -60,6 +72,8 @@ class Facts:
             "stores": ["/", str(self.folder / "absent"), "/etc"],
             "certificates": str(self.folder / "tls"),
             "ledger": str(self.folder / "ledger"),
+            "statistics": str(self.folder / "rsyslog.json"),
+            "statistics_wait_s": 0,
         }
         (self.folder / "facts.json").write_text(json.dumps(settings | changes))
         environment = {"PATH": f"{self.folder / 'bin'}:/usr/bin:/bin"}
@@ -104,7 +118,7 @@ def test_a_clock_without_a_source_has_no_offset(facts: Facts) -> None:
     assert found['sovctl_facts_failed{fact="clock"}'] == 0
 
 
-@pytest.mark.parametrize("fact", ["clock", "stores", "certificates", "ledger"])
+@pytest.mark.parametrize("fact", ["clock", "stores", "certificates", "ledger", "log_shipping"])
 def test_a_fact_that_cannot_be_measured_is_marked_and_the_others_are_written(facts: Facts, fact: str) -> None:
     changes: dict[str, object] = {}
     if fact == "clock":
@@ -112,7 +126,11 @@ def test_a_fact_that_cannot_be_measured_is_marked_and_the_others_are_written(fac
     elif fact == "certificates":
         (facts.folder / "tls/broken.pem").write_text("no certificate\n")
     else:
-        changes = {"stores": {"stores": ["/absent"]}, "ledger": {"ledger": "/absent"}}[fact]
+        changes = {
+            "stores": {"stores": ["/absent"]},
+            "ledger": {"ledger": "/absent"},
+            "log_shipping": {"statistics": "/absent"},
+        }[fact]
     found = facts.measure(**changes)
     failed = {name for name, value in found.items() if re.match("sovctl_facts_failed", name) and value}
     assert failed == {f'sovctl_facts_failed{{fact="{fact}"}}'}
@@ -121,3 +139,24 @@ def test_a_fact_that_cannot_be_measured_is_marked_and_the_others_are_written(fac
 
 def test_a_node_without_a_gateway_has_no_ledger(facts: Facts) -> None:
     assert "sovctl_ledger_written_timestamp_seconds" not in facts.measure(ledger="")
+
+
+def test_dropped_messages_are_those_of_the_newest_line_of_the_queue_to_the_siem(facts: Facts) -> None:
+    series = 'sovctl_log_messages_dropped_total{queue="sovctl-siem queue"}'
+    assert facts.measure()[series] == 1  # `discarded.nf` of the line
+    facts.statistics(
+        3, 12, cut='Nov 29 12:00:11 n1 rsyslogd-pstats: { "name": "sovctl-siem queue", "discarded.full": 9'
+    )
+    found = facts.measure()
+    assert found[series] == 13
+    assert "# TYPE sovctl_log_messages_dropped_total counter" in facts.file.read_text()
+    assert not [name for name in found if "main Q" in name]
+
+
+def test_a_file_without_the_queue_is_not_measured_and_a_site_without_a_siem_has_none(facts: Facts) -> None:
+    facts.statistics()
+    found = facts.measure()
+    assert found['sovctl_facts_failed{fact="log_shipping"}'] == 1
+    assert not [name for name in found if "dropped" in name]
+    found = facts.measure(statistics="")
+    assert found['sovctl_facts_failed{fact="log_shipping"}'] == 0
