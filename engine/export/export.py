@@ -13,7 +13,7 @@ from sovctl.support.errors import InputError
 from ..catalog.engines import ENGINES
 from ..catalog.engines.vllm import VLLM
 from ..spec import SiteSpec
-from . import operators, ray
+from . import mig, operators, ray
 from .folder import MARK, README, as_yaml, kustomization
 from .gateway import gateway_objects, secret_files
 from .namespaces import namespace_object, namespaces
@@ -31,6 +31,7 @@ def needed_images(source: Source, target: Target) -> list[str]:
         return ["ray-llm"]
     names = ["vllm", *(["gateway"] if source.context.spec.gateway else [])]
     names += operators.GPU_IMAGES if operators.has_gpus(source) else ()
+    names += [mig.IMAGE] if mig.divided_groups(source) else []
     return [*names, *(operators.RDMA_IMAGES if operators.needs_rdma(source) else ())]
 
 
@@ -107,6 +108,7 @@ def _needed_by_kubernetes(source: Source) -> list[str]:
         picker = f"{source.namespace(pool)}/{pool.name}-endpoint-picker"
         found.append(f"Endpoint picker {picker} with label endpoint-picker={pool.name}, for the InferencePool only")
     found += [f"Secret {GATEWAY}/{name}: {', '.join(files)}" for name, files in secret_files(source).items() if files]
+    found += [f"Label {mig.LABEL}={group.name} on nodes {names}" for group, names in mig.labelled_nodes(source)]
     return [*found, "Controllers of the custom kinds: LeaderWorkerSet, KEDA, InferencePool, GPU and network operator"]
 
 

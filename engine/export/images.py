@@ -27,6 +27,7 @@ PURPOSES: Mapping[str, str] = {
     "gpu-feature-discovery": "GPU operator: labels of GPU nodes",
     "gpu-operator-validator": "GPU operator: validator of nodes",
     "dcgm-exporter": "GPU operator: metrics of GPUs",
+    "mig-manager": "GPU operator: MIG manager",
     "rdma-device-plugin": "network operator: RDMA shared device plugin",
     "ray-llm": "Ray with ray[llm]",
 }

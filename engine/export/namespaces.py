@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from .source import GATEWAY, RDMA_POOLS, Object, Source, metadata
 
 LEVEL = "pod-security.kubernetes.io"
@@ -68,16 +70,20 @@ def namespace_object(name: str) -> Object:
 
 
 def _quota(source: Source, namespace: str) -> Object:
-    """Return the limits of a namespace: the GPUs of its pools at their largest number of replicas."""
+    """Return the limits of a namespace: GPUs and MIG instances of its pools at their largest number of replicas."""
     pools = [pool for pool in source.pools if source.namespace(pool) == namespace]
-    gpus = sum(source.max_replicas(pool) * source.nnodes(pool) * source.gpus_per_node(pool) for pool in pools)
+    gpus: Counter[str] = Counter()
+    for pool in pools:
+        needed = source.max_replicas(pool) * source.nnodes(pool) * source.gpus_per_node(pool)
+        gpus[f"requests.{source.gpu_resource(pool)}"] += needed
+    gpus.setdefault("requests.nvidia.com/gpu", 0)  # a namespace of MIG pools has no whole GPU
     return {
         "apiVersion": "v1",
         "kind": "ResourceQuota",
         "metadata": metadata("sovctl", namespace),
         "spec": {
             "hard": {
-                "requests.nvidia.com/gpu": str(gpus),
+                **{name: str(count) for name, count in sorted(gpus.items())},
                 "services.loadbalancers": "0",
                 "services.nodeports": "0",
             }

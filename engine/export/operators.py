@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from ..spec import NodeGroup
+from . import mig
 from .source import RDMA_NAME, Object, Source, metadata
 
 GPU_IMAGES = ("gpu-device-plugin", "gpu-feature-discovery", "gpu-operator-validator", "dcgm-exporter")
@@ -26,12 +27,14 @@ def needs_rdma(source: Source) -> bool:
 def operator_objects(source: Source) -> list[Object]:
     """Return the policies that the site's hardware needs."""
     found = [_cluster_policy(source)] if has_gpus(source) else []
+    found += [mig.config_map(source)] if mig.divided_groups(source) else []
     return found + ([_nic_cluster_policy(source)] if needs_rdma(source) else [])
 
 
 def _cluster_policy(source: Source) -> Object:
     """Return the ClusterPolicy. The lock of site.yaml installs the driver on the host, so the operator does not."""
     images = {name: source.images[name].operator_fields() for name in GPU_IMAGES}
+    is_divided = bool(mig.divided_groups(source))
     return {
         "apiVersion": "nvidia.com/v1",
         "kind": "ClusterPolicy",
@@ -47,7 +50,7 @@ def _cluster_policy(source: Source) -> Object:
             "dcgm": {"enabled": False},  # the exporter has an embedded engine
             "dcgmExporter": {"enabled": True, **images["dcgm-exporter"]},
             "nodeStatusExporter": {"enabled": False},
-            "migManager": {"enabled": False},
+            **(mig.policy_fields(source.images[mig.IMAGE]) if is_divided else {"migManager": {"enabled": False}}),
         },
     }
 

@@ -32,6 +32,10 @@ ACCOUNT = {"HOME": "/tmp", "USER": ENGINE_USER}  # noqa: S108 - the only writabl
 """Variables of a user that the image's /etc/passwd lacks. Without USER, PyTorch looks the user up and fails."""
 _OF_NODE = frozenset(
     [
+        "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+        "CUDA_MPS_LOG_DIRECTORY",
+        "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+        "CUDA_MPS_PIPE_DIRECTORY",
         "CUDA_VISIBLE_DEVICES",
         "GLOO_SOCKET_IFNAME",
         "NCCL_SOCKET_IFNAME",
@@ -102,7 +106,7 @@ def pod_template(source: Source, pool: Pool, role: str = SERVER, *, container: s
         container: name of the container; KServe requires `main`.
     """
     rank_flags = server_flags(source, pool, role)
-    resources = {"nvidia.com/gpu": source.gpus_per_node(pool)}
+    resources = {source.gpu_resource(pool): source.gpus_per_node(pool)}
     if source.uses_rdma(pool):
         resources[f"rdma/{RDMA_NAME}"] = 1
     server: Object = {

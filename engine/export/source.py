@@ -72,6 +72,14 @@ class Source:
         """Return the GPUs of one pod."""
         return len(self.replica(pool).ranks[0].gpus)
 
+    def gpu_resource(self, pool: Pool) -> str:
+        """Return the resource of the device plugin that a pod requests: whole GPUs, or MIG instances of a profile.
+
+        The names of instances are those of its strategy `mixed` (NVIDIA/k8s-device-plugin, README).
+        """
+        instance = self.context.mig_instance(self.replica(pool).ranks[0])
+        return "nvidia.com/gpu" if instance is None else f"nvidia.com/mig-{instance.profile}"
+
     def group(self, pool: Pool) -> NodeGroup:
         """Return the node group of a pool."""
         return next(group for group in self.context.spec.node_groups if group.name == pool.node_group)
