@@ -38,6 +38,16 @@ UNIT = "sovctl-retrieval"
 LOANS = "Consumer loans are approved by two officers of the branch."
 SALARIES = "Salaries of the board are approved by the owners in March."
 QUESTION = "Who approves it? Name the source as [1]."
+CITING = {
+    "name": "citing",
+    "strict": True,
+    "schema": {
+        "type": "object",
+        "properties": {"answer": {"enum": ["As the source says [1]."]}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    },
+}
 STAFF, BOARD = "branch-app", "board-app"
 KEYS = {STAFF: "client-key", BOARD: "board-key"}
 # Runs on s1 with the certificate of its gateway. Reads headers and a body, prints status and answer.
@@ -108,6 +118,7 @@ class Searched:
             "messages": [{"role": "user", "content": QUESTION}],
             "max_tokens": 160,
             "temperature": 0,
+            "response_format": {"type": "json_schema", "json_schema": CITING},
             **({"tools": [tool]} if has_tool else {}),
         }
         return self.ask(client, "/v1/chat/completions", body)
@@ -116,7 +127,7 @@ class Searched:
         """Return the source ids that the answer of a chat cites."""
         status, answer = self.chat(client)
         assert status == 200, answer
-        # The echo model repeats the question with its mark [1], and the gateway annotates the mark.
+        # The echo model cannot cite by itself: the schema has one permitted text with a mark.
         annotations = answer["choices"][0]["message"].get("annotations") or []
         return sorted({each["file_citation"]["filename"] for each in annotations})
 

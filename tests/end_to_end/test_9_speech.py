@@ -8,6 +8,7 @@ The model has Whisper's smallest shape and random weights, so answers are compar
 from __future__ import annotations
 
 import base64
+import copy
 import json
 import subprocess
 import sys
@@ -50,7 +51,7 @@ def with_speech(manifest_sha256: str) -> Callable[[dict[str, Any]], None]:
         values["models"].append({"name": "scribe", "catalog": "sovctl-whisper", "manifest_sha256": manifest_sha256})
         chat = values["pools"][0]
         chat |= {"tensor_parallel_size": 1, "cpu_affinity": "0"}
-        speech = {key: value for key, value in chat.items() if key != "structured_outputs_config"}
+        speech = {key: copy.deepcopy(chat[key]) for key in chat if key != "structured_outputs_config"}
         speech |= {"name": "speech", "model": "scribe", "max_model_len": 448, "cpu_affinity": "1", "port": 8001}
         values["pools"].append(speech)
         values["gateway"]["routes"].append({"model": "scribe", "pool": "speech"})
