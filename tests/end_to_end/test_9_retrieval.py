@@ -1,9 +1,6 @@
 """Retrieval in the lab: clients of two groups ask the same question, a group is revoked, principals are forged.
 
 Documents enter by `sovctl rag` on the controller. Answers come through the gateway, and from the service itself.
-
-Run by hand in a lab on 2026-11-29: ingestion, the checks, both groups at the service, absent, foreign, misaddressed and
-expired principals. Not run yet: this file as a whole, and everything that goes through the gateway.
 """
 
 from __future__ import annotations
@@ -38,16 +35,13 @@ UNIT = "sovctl-retrieval"
 LOANS = "Consumer loans are approved by two officers of the branch."
 SALARIES = "Salaries of the board are approved by the owners in March."
 QUESTION = "Who approves it? Name the source as [1]."
-CITING = {
-    "name": "citing",
-    "strict": True,
-    "schema": {
-        "type": "object",
-        "properties": {"answer": {"enum": ["As the source says [1]."]}},
-        "required": ["answer"],
-        "additionalProperties": False,
-    },
+SCHEMA = {
+    "type": "object",
+    "properties": {"answer": {"enum": ["As the source says [1]."]}},
+    "required": ["answer"],
+    "additionalProperties": False,
 }
+CITING = {"type": "json_schema", "json_schema": {"name": "citing", "strict": True, "schema": SCHEMA}}
 STAFF, BOARD = "branch-app", "board-app"
 KEYS = {STAFF: "client-key", BOARD: "board-key"}
 # Runs on s1 with the certificate of its gateway. Reads headers and a body, prints status and answer.
@@ -118,8 +112,7 @@ class Searched:
             "messages": [{"role": "user", "content": QUESTION}],
             "max_tokens": 160,
             "temperature": 0,
-            "response_format": {"type": "json_schema", "json_schema": CITING},
-            **({"tools": [tool]} if has_tool else {}),
+            **({"tools": [tool], "response_format": CITING} if has_tool else {}),
         }
         return self.ask(client, "/v1/chat/completions", body)
 
