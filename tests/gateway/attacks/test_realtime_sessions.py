@@ -97,19 +97,23 @@ def _keys(gateway: Any, *words: str) -> dict[str, Any]:
 
 def test_a_key_without_the_api_opens_no_session(gateway: Any, pool: RealtimePool) -> None:
     key = _keys(gateway, "create", "writer", "--tenant", "retail", "--surface", "chat.completions")["key"]
-    until(lambda: refused(gateway, key)[1] == "surface_not_allowed", "the key is known")
+    until(lambda: refused(gateway, key)[1] == "surface_not_allowed", "the key is known", every_s=0.5)
     assert not pool.utterances
+
+
+def _until_status(gateway: Any, key: str, status: int) -> None:
+    """Wait until a key has this status. Seldom asked, because the gateway counts failures of an address."""
+    headers = {"authorization": f"Bearer {key}"}
+    until(lambda: gateway.request("GET", "/v1/models", headers=headers)[0] == status, f"status {status}", every_s=0.5)
 
 
 def test_a_revoked_key_begins_no_other_utterance(gateway: Any, pool: RealtimePool) -> None:
     key = _keys(gateway, "create", "speaker", "--tenant", "retail")["key"]
-    until(lambda: gateway.request("GET", "/v1/models", headers={"authorization": f"Bearer {key}"})[0] == 200, "a key")
+    _until_status(gateway, key, 200)
     with session(gateway, key) as socket:
         assert transcribe(socket, AUDIO)[-1]["type"] == "transcription.done"
         _keys(gateway, "revoke", "speaker")
-        until(
-            lambda: gateway.request("GET", "/v1/models", headers={"authorization": f"Bearer {key}"})[0] == 401, "none"
-        )
+        _until_status(gateway, key, 401)
         begin(socket)
         assert ended(socket) == ("invalid_api_key", 1008)
     assert len(pool.utterances) == 1
