@@ -15,8 +15,9 @@ FieldName = Annotated[
 ]
 FieldAction = Literal["pass", "strip", "refuse"]
 _TextSurface = Literal["chat.completions", "chat.completions.batch", "completions", "responses", "messages"]
-_OtherSurface = Literal["embeddings", "rerank", "score", "audio.transcriptions", "audio.translations", "tokenize"]
-FieldSurface = Literal[_TextSurface, _OtherSurface]
+_Speech = Literal["audio.transcriptions", "audio.translations", "realtime"]
+_OtherSurface = Literal["embeddings", "rerank", "score", "tokenize"]
+FieldSurface = Literal[_TextSurface, _OtherSurface, _Speech]
 
 
 class RequestFieldsRow(SpecModel):
