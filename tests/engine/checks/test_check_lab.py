@@ -160,6 +160,7 @@ NOT_REQUESTED = {
     "retrieval.database-rights",
     "network.dns-only-site-resolvers",
     "nvlink.imex-ready",  # of GB200 and GB300
+    "pool.evaluation",  # of a pool with `evaluation`
     "pool.fabric-transport",  # of a pool on several nodes
     "pool.group-running",
     "software.mirror-serves-snapshot",  # of section `mirror`
