@@ -45,8 +45,8 @@ class EvaluationPassed(Check[Expected]):
     controls = ("si-13",)
     severity = Severity.HIGH
     remedy = (
-        "run `sovctl evaluate --pool NAME --on-node`, then `sovctl apply --resume`; if the mark is too low, compare the "
-        "wrong answers with those of the baseline, and return to the earlier model"
+        "run `sovctl evaluate --pool NAME --on-node`, then `sovctl apply --resume`; if the mark is too low, compare "
+        "the wrong answers with those of the baseline, and return to the earlier model"
     )
 
     def expect(self, site: CheckContext, node: Node) -> Iterator[Expected]:
