@@ -67,9 +67,10 @@ $(TEST_PACKAGES_READY):
 	@.ci/pgvector
 	@mkdir -p build && touch $@
 
-# worksteal gives each process half of the files, in order, so that few module fixtures are set up in both; a process that
+# worksteal gives each process an equal part of the files, in order, so that few module fixtures are set up in both; a process that
 # is done takes tests of the other one. loadfile would run the files with the fewest tests last, and these take longest.
-PARALLEL := -n 2 --dist worksteal
+# A process for each core, at least 2; at most 8, because each needs up to 1 GiB.
+PARALLEL = -n $(shell cores=$$(nproc); echo $$((cores < 2 ? 2 : cores > 8 ? 8 : cores))) --dist worksteal
 
 test-fast: $(VENV)/.ready $(TEST_PACKAGES_READY)
 	$(BIN)/pytest -m "not lab and not vm" $(PARALLEL) -q

@@ -16,12 +16,16 @@ import pytest
 from lab_site import LabSite, run, succeed
 from mirror_site import write_site
 
+from examples import IS_COMPLETE
 from sovctl.engine.bundle.root import trusted_digest
 from sovctl.engine.lab.artifacts import debian_mirror
 from sovctl.engine.lab.layout import Lab
 from sovctl.support.canonical_json import sha256_hex
 
-pytestmark = pytest.mark.lab
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(not IS_COMPLETE, reason="sets up another lab with two mirrors; runs with `make test-all`"),
+]
 
 NAME = "sovmirror"
 PACKAGE = "nginx-common"

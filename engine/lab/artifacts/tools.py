@@ -37,6 +37,8 @@ SITE_PACKAGES = (
     "prometheus-node-exporter",
     "python3-venv",
     "rdma-core",
+    "rsyslog",
+    "rsyslog-gnutls",
 )
 TOOL_PACKAGES = ("chrony", "ibsim-utils", "infiniband-diags", "libumad2sim0", "opensm")
 _RECIPE = 1  # increase it with each change of the steps below
