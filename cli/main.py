@@ -7,6 +7,7 @@ import keyword
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import typer
@@ -141,13 +142,18 @@ def _show_usage(error: Any) -> None:
     output.problem(message[:1].lower() + message[1:], hint=f"{command} --help")
 
 
+@cache
+def command() -> Any:
+    """Return the tree of all commands."""
+    return typer.main.get_command(app)
+
+
 def main() -> None:
     """Run the command of the process arguments, and exit."""
     output.prepare()
-    command = typer.main.get_command(app)
     with handle_errors():
         try:
-            result = command(standalone_mode=False)
+            result = command()(standalone_mode=False)
             sys.stdout.flush()  # raises BrokenPipeError here rather than in the interpreter's flush at exit
         except _Escaped as escaped:
             raise escaped.error from None

@@ -4,7 +4,8 @@
     process = warm_processes.start(GATEWAY, ["check"], cwd=folder, env={...}, files=(0, 1, 2))
 
 - A command is a process of its own, with its own streams, environment, folder and exit code. Only imports are shared.
-- Values of modules are fresh for each command, because the first process only imports and reads constant tables.
+- Values of modules are fresh for each command, because the first process only imports, reads constant tables and
+  builds models.
 - `make test-all` starts Python for each command.
 - Not for tests of start-up and of terminals.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import array
 import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -30,6 +32,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from pydantic import BaseModel
 
 from examples import IS_COMPLETE
 
@@ -48,7 +52,7 @@ class Program:
     imported: tuple[str, ...]
     """Modules that most of its commands import when they run."""
     prepared: tuple[str, ...] = ()
-    """Modules whose `prepare` fills caches of constant data, as a start does."""
+    """Module and function of each call that fills caches of constant data or builds what no command changes."""
 
 
 SOVCTL = Program(
@@ -70,13 +74,18 @@ SOVCTL = Program(
         "sovctl.engine.validation.load",
         "sovctl.engine.validation.what_if",
     ),
+    ("sovctl.cli.main:command", "sovctl.engine.catalog:load_catalog", "warm_processes:build_models"),
 )
 GATEWAY = Program(
     "gateway",
     "sovctl.gateway.commands.main:main",
     (sys.executable, "-m", "sovctl.gateway"),
     ("sovctl.gateway.runtime.components", "sovctl.gateway.runtime.server"),
-    ("sovctl.gateway.detect.labels", "sovctl.gateway.detect.special_categories.finder"),
+    (
+        "sovctl.gateway.detect.labels:prepare",
+        "sovctl.gateway.detect.special_categories.finder:prepare",
+        "warm_processes:build_models",
+    ),
 )
 
 
@@ -142,7 +151,22 @@ def start(
 def sovctl(
     *words: str | Path, cwd: Path, env: Mapping[str, str], answers: str = "", timeout_s: float = 120
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command of sovctl without a terminal, and wait for its end.
+    """Run one command of sovctl; see `_run_to_its_end`."""
+    return _run_to_its_end(SOVCTL, words, cwd=cwd, env=env, answers=answers, timeout_s=timeout_s)
+
+
+def gateway(
+    *words: str | Path, env: Mapping[str, str] | None = None, answers: str = "", timeout_s: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """Run one command of the gateway's own program in this folder; see `_run_to_its_end`."""
+    environment = os.environ if env is None else env
+    return _run_to_its_end(GATEWAY, words, cwd=Path.cwd(), env=environment, answers=answers, timeout_s=timeout_s)
+
+
+def _run_to_its_end(
+    program: Program, words: Sequence[str | Path], *, cwd: Path, env: Mapping[str, str], answers: str, timeout_s: float
+) -> subprocess.CompletedProcess[str]:
+    """Run one command without a terminal, and wait for its end.
 
     Args:
         answers: its standard input.
@@ -155,7 +179,7 @@ def sovctl(
         given.write(answers.encode())
         given.seek(0)
         files = [stream.fileno() for stream in (given, out, err)]
-        process = start(SOVCTL, arguments, cwd=cwd, env=env, files=files)
+        process = start(program, arguments, cwd=cwd, env=env, files=files)
         try:
             code = process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -240,13 +264,30 @@ def _become(asked: dict[str, Any], files: Sequence[int]) -> None:
     sys.argv[1:] = asked["words"]
 
 
+def build_models() -> None:
+    """Build the validators of all models of the imported modules, which pydantic does at their first use."""
+    waiting: list[type[BaseModel]] = [BaseModel]
+    while waiting:
+        for each in waiting.pop().__subclasses__():
+            waiting.append(each)
+            if each.__module__.startswith("sovctl."):
+                each.model_rebuild()
+
+
+def _function(name: str) -> Callable[[], Any]:
+    module, _, function = name.partition(":")
+    found: Callable[[], Any] = getattr(importlib.import_module(module), function)
+    return found
+
+
 def _run(program: Program) -> None:
-    module, _, name = program.main.partition(":")
-    main: Callable[[], int | None] = getattr(importlib.import_module(module), name)
+    main = _function(program.main)
     for each in program.imported:
         importlib.import_module(each)
     for each in program.prepared:
-        importlib.import_module(each).prepare()
+        _function(each)()
+    gc.collect()
+    gc.freeze()  # Python frees all objects at its end, which takes 0.7 s for these
     _serve(socket.socket(fileno=int(sys.argv[2])))
     sys.argv[0] = program.command[0]
     sys.exit(main())

@@ -5,14 +5,13 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_processes
 import yaml
 from access_givens import entry
 from oidc_givens import AUDIENCE, ISSUER, jwks, token
@@ -104,9 +103,10 @@ def test_a_key_without_the_surface_gets_403(served: Any, pki: Any) -> None:
 
 def test_a_key_made_on_the_machine_opens_and_revoked_it_does_not(served: Any, pki: Any) -> None:
     def keys(*words: str) -> dict[str, Any]:
-        command = [sys.executable, "-m", "sovctl.gateway", "keys", *words, "--config", str(served.config), "--json"]
-        done: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
-        return done
+        done = warm_processes.gateway("keys", *words, "--config", served.config, "--json")
+        assert done.returncode == 0, done.stderr
+        made: dict[str, Any] = json.loads(done.stdout)
+        return made
 
     key = keys("create", "app", "--tenant", "retail")["key"]
     until(lambda: ask(served, key=key, pki=pki)[0] == 200, "the new key opens")

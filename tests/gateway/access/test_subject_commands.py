@@ -6,14 +6,15 @@ import json
 import shutil
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_processes
 import yaml
 from oidc_givens import AUDIENCE, ISSUER, jwks, token
+from waiting import until
 
 from sovctl.compliance.ledger.merkle import leaf_hash
 from sovctl.compliance.ledger.proof import verify_consistency, verify_inclusion
@@ -50,8 +51,7 @@ def ask(gateway: Any, key: str, content: str) -> str:
 
 
 def subject(gateway: Any, word: str, *options: str, said: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "sovctl.gateway", "subject", word, "--config", str(gateway.config), *options]
-    return subprocess.run(command, capture_output=True, text=True, input=said, check=False, timeout=120)
+    return warm_processes.gateway("subject", word, "--config", gateway.config, *options, answers=said)
 
 
 def ledger_of(gateway: Any) -> Path:
@@ -81,6 +81,8 @@ def test_a_person_is_exported_and_erased_and_older_proofs_verify(served: Any, cl
     dry = json.loads(subject(served, "erase", "--subject", PERSON, "--dry-run", "--json").stdout)
     assert (dry["ledger_entries"], dry["values"], dry["salts"]) == (2, 1, 1)
     assert subject(served, "erase", "--subject", PERSON, said="no\n").returncode == ExitCode.BAD_INPUT
+    index = document["ledger_entries"][0]["index"]
+    until(lambda: LedgerReader(ledger_of(served)).checkpoint.size > index, "a checkpoint with the request")
     kept = Path(shutil.copytree(ledger_of(served), tmp_path / "before"))
     erased = subject(served, "erase", "--subject", PERSON, "--yes", "--json")
     assert erased.returncode == 0, erased.stderr
@@ -104,7 +106,6 @@ def test_a_person_is_exported_and_erased_and_older_proofs_verify(served: Any, cl
     assert ask(served, token("ec"), "Which address was it?") == f"It is {old_token}."
 
     served.stop()
-    index = document["ledger_entries"][0]["index"]
     settings = yaml.safe_load(served.config.read_text())["ledger"]
     with Ledger.open(ledger_of(served), origin=settings["origin"], key=load(Path(settings["key_file"]))) as ledger:
         before, now = LedgerReader(kept).checkpoint, ledger.checkpoint()

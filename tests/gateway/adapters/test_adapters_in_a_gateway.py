@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_processes
 from provider_givens import PROVIDERS, aws_file, write_secret
 from provider_servers import ProviderServer
 from surface_givens import API_KEY, MAIL, PROMPT, assert_clean, audited, post
@@ -192,18 +191,10 @@ def checked_gateway(start: Callable[..., Any], settings_of: Callable[..., dict[s
 def test_explain_and_check_show_the_adapter(gateway: Any, tmp_path: Path) -> None:
     request = tmp_path / "request.json"
     request.write_text(json.dumps({"model": "bedrock", "messages": [USER]}))
-    command = [sys.executable, "-m", "sovctl.gateway"]
-    explained = subprocess.run(
-        [*command, "explain", str(request), "--config", str(gateway.config), "--json"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
+    explained = warm_processes.gateway("explain", request, "--config", gateway.config, "--json").stdout
     (candidate,) = json.loads(explained)["candidates"]
     assert (candidate["name"], candidate["adapter"]) == ("bedrock", "chat.completions as converse")
-    checked = subprocess.run(
-        [*command, "check", "--config", str(gateway.config)], capture_output=True, text=True, check=False
-    ).stdout
+    checked = warm_processes.gateway("check", "--config", gateway.config).stdout
     assert "bedrock (chat.completions as converse)" in checked
     assert "azure-deployment (messages as chat.completions)" in checked
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import warm_processes
 import yaml
 from echo_upstream import EchoUpstream
 from hypothesis import given
@@ -68,7 +67,7 @@ def test_no_given_name_is_nameless(name: str, before: str) -> None:
 
 
 def test_init_turns_the_check_of_answers_on(tmp_path: Path) -> None:
-    made = [sys.executable, "-m", "sovctl.gateway", "init", str(tmp_path / "a"), "--cloud", "https://cloud.example/v1"]
-    assert subprocess.run(made, capture_output=True, check=False).returncode == 0
+    made = warm_processes.gateway("init", tmp_path / "a", "--cloud", "https://cloud.example/v1")
+    assert made.returncode == 0, made.stderr
     route = yaml.safe_load((tmp_path / "a" / "gateway.yaml").read_text())["routes"][0]
     assert route["release"]["identifiers"]["default"] == "mask"

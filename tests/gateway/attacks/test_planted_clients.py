@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_processes
 import yaml
 from access_givens import MONITOR_KEY, entry
 from clients_digests import digest
@@ -154,7 +153,7 @@ def test_a_planted_local_file_is_not_served(start: Callable[..., Any], tmp_path:
 
 
 def command(*words: str) -> tuple[int, str]:
-    done = subprocess.run([sys.executable, "-m", "sovctl.gateway", *words], capture_output=True, text=True, check=False)
+    done = warm_processes.gateway(*words)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import socket as sockets
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_processes
 import yaml
 from fault_givens import fill_disk, free_disk, full_disk
 from gateway_yaml import API_KEY
@@ -90,8 +89,9 @@ def test_a_long_token_is_read(gateway: Any) -> None:
 
 
 def _keys(gateway: Any, *words: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "sovctl.gateway", "keys", *words, "--config", str(gateway.config), "--json"]
-    made: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)
+    done = warm_processes.gateway("keys", *words, "--config", gateway.config, "--json")
+    assert done.returncode == 0, done.stderr
+    made: dict[str, Any] = json.loads(done.stdout)
     return made
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_processes
 import yaml
 from echo_upstream import EchoUpstream
 
@@ -25,7 +26,7 @@ IBAN = "DE89370400440532013000"
 
 
 def run_sovctl(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([SOVCTL, "gateway", *arguments], capture_output=True, text=True, timeout=60)
+    return warm_processes.sovctl("gateway", *arguments, cwd=Path.cwd(), env=os.environ)
 
 
 @pytest.fixture

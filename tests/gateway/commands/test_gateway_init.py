@@ -10,6 +10,7 @@ from pathlib import Path
 
 import openai
 import pytest
+import warm_processes
 from echo_upstream import EchoUpstream
 from loopback_ports import unused_port
 
@@ -18,9 +19,7 @@ from sovctl.gateway.settings import SurfaceName, load_settings
 
 
 def words(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "sovctl.gateway", *arguments], capture_output=True, text=True, check=False, timeout=60
-    )
+    return warm_processes.gateway(*arguments)
 
 
 def test_what_is_wrong_is_said_and_nothing_is_left_behind(tmp_path: Path) -> None:

@@ -7,8 +7,6 @@ import json
 import secrets
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -18,6 +16,7 @@ from typing import Any
 
 import openai
 import pytest
+import warm_processes
 from access_givens import MONITOR_KEY, entry
 from admin_givens import ADMIN, CALLER, ask, begin
 from echo_upstream import EchoUpstream
@@ -348,9 +347,8 @@ def test_who_is_erased_is_gone_from_hand_offs_and_their_answers(
     subject_file = tmp_path / "subject"
     subject_file.write_text(IBAN)
     subject_file.chmod(0o600)
-    command = [sys.executable, "-m", "sovctl.gateway", "vault", "erase", "--config", str(manned.config), "--json"]
-    command += ["--tenant", "retail", "--subject-file", str(subject_file), "--yes"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    words = ("vault", "erase", "--config", manned.config, "--json", "--tenant", "retail", "--yes")
+    done = warm_processes.gateway(*words, "--subject-file", subject_file)
     assert done.returncode == 0, done.stderr
     assert fetch(manned, handoff_id)[1]["answer"] is None
     assert OTHER_IBAN in str(fetch(manned, other_id))
@@ -387,8 +385,7 @@ def test_an_erased_client_leaves_no_hand_off_and_its_values_are_exported_by_valu
     start: Callable[..., Any], tmp_path: Path, receiver: WebhookReceiver, cloud: EchoUpstream
 ) -> None:
     def subject(word: str, *options: str, said: str = "") -> dict[str, Any]:
-        command = [sys.executable, "-m", "sovctl.gateway", "subject", word, "--config", str(gateway.config), *options]
-        done = subprocess.run(command, capture_output=True, text=True, input=said, check=False, timeout=120)
+        done = warm_processes.gateway("subject", word, "--config", gateway.config, *options, answers=said)
         assert done.returncode == 0, done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         return found

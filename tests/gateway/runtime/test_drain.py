@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import warm_processes
 import yaml
 from echo_upstream import EchoUpstream
 from starlette.requests import Request
@@ -72,8 +73,7 @@ def config(write_config: Callable[[Path], Path], servers: list[PoolServer], tmp_
 
 
 def command(config: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "sovctl.gateway", "servers", *arguments, "--config", str(config)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    return warm_processes.gateway("servers", *arguments, "--config", config)
 
 
 def ask(gateway: Any, count: int = 12) -> None:

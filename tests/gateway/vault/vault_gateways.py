@@ -6,10 +6,10 @@ import json
 import os
 import secrets
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import warm_processes
 import yaml
 
 MAIL = "anna@example.com"
@@ -52,5 +52,5 @@ def run_vault_word(
     word: str, config: Path, *more: str, said: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
     """`sovctl gateway vault WORD`, with what somebody says to it."""
-    command = [sys.executable, "-m", "sovctl.gateway", "vault", word, "--config", str(config), *more]
-    return subprocess.run(command, capture_output=True, text=True, input=said, env={**os.environ, **environment})
+    words = ("vault", word, "--config", config, *more)
+    return warm_processes.gateway(*words, env={**os.environ, **environment}, answers=said)

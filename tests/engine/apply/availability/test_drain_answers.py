@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm_processes
 import yaml
 
 from sovctl.engine.apply.availability.drain import is_unable
@@ -15,9 +14,7 @@ from sovctl.engine.apply.remote import SSH_FAILED, Answer
 
 def gateway(*arguments: str) -> Answer:
     """Run the gateway's own program."""
-    done = subprocess.run(
-        [sys.executable, "-m", "sovctl.gateway", *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = warm_processes.gateway(*arguments)
     return Answer(done.returncode, done.stdout, done.stderr)
 
 
