@@ -47,13 +47,7 @@ class Ceremony:
     key: tuple[str, ...]
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
-        program = [sys.executable, "-m", "sovctl.cli"]
-        done = (
-            subprocess.run([*program, "bootstrap", "ca", *words], cwd=self.folder, env=self.environ,
-                           capture_output=True, text=True, check=False)
-            if "SOFTHSM2_CONF" in self.environ  # a process reads it once
-            else warm_processes.sovctl("bootstrap", "ca", *words, cwd=self.folder, env=self.environ)
-        )  # fmt: skip
+        done = warm_processes.sovctl("bootstrap", "ca", *words, cwd=self.folder, env=self.environ)
         assert "Traceback" not in done.stderr
         assert PASSPHRASE not in done.stdout + done.stderr
         assert PIN not in done.stdout + done.stderr

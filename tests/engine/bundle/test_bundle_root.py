@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm_processes
 from bundle_specimens import TARGETS, Builder, specimen_files
 
 from sovctl.engine.bundle import root, signing
@@ -132,8 +133,7 @@ def test_a_holder_signs_with_a_token(builder: Builder, tmp_path: Path) -> None:
     key.chmod(0o600)
 
     def sovctl(*words: object) -> str:
-        command = [sys.executable, "-m", "sovctl.cli", "bundle", *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, env=environ, check=False, cwd=tmp_path)
+        done = warm_processes.sovctl("bundle", *map(str, words), cwd=tmp_path, env=environ)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
