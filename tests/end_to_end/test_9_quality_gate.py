@@ -63,7 +63,7 @@ def answers(site: LabSite) -> bool:
 def verdict(site: LabSite, check: str, *options: str) -> tuple[str, str]:
     """Return verdict and reason of a check of the pool."""
     report = site.run_json("verify", str(site.file), "--check", check, *options, accept=(ExitCode.OK, ExitCode.FAILURE))
-    (found,) = [each for each in report["results"] if each["target"] == "n1"]
+    (found,) = [each for each in report["results"] if each["target"].startswith("n1")]
     return found["verdict"], found["reason"]
 
 
