@@ -67,7 +67,7 @@ $(TEST_PACKAGES_READY):
 	@.ci/pgvector
 	@mkdir -p build && touch $@
 
-# worksteal gives each process an equal part of the files, in order, so that few module fixtures are set up in both; a process that
+# worksteal gives each process an equal part of the files, in order, so that few module fixtures are set up twice; one that
 # is done takes tests of the other one. loadfile would run the files with the fewest tests last, and these take longest.
 # A process for each core, at least 2; at most 8, because each needs up to 1 GiB.
 PARALLEL = -n $(shell cores=$$(nproc); echo $$((cores < 2 ? 2 : cores > 8 ? 8 : cores))) --dist worksteal
