@@ -69,8 +69,8 @@ $(TEST_PACKAGES_READY):
 
 # worksteal gives each process an equal part of the files, in order, so that few module fixtures are set up twice; one that
 # is done takes tests of the other one. loadfile would run the files with the fewest tests last, and these take longest.
-# A process for each core, at least 2; at most 8, because each needs up to 1 GiB.
-PARALLEL = -n $(shell cores=$$(nproc); echo $$((cores < 2 ? 2 : cores > 8 ? 8 : cores))) --dist worksteal
+# A process for each core, at least 2 and at most 4.
+PARALLEL = -n $(shell cores=$$(nproc); echo $$((cores < 2 ? 2 : cores > 4 ? 4 : cores))) --dist worksteal
 
 test-fast: $(VENV)/.ready $(TEST_PACKAGES_READY)
 	$(BIN)/pytest -m "not lab and not vm" $(PARALLEL) -q
