@@ -109,8 +109,8 @@ def test_wrong_answers_keep_the_next_change_without_traffic(gated: LabSite) -> N
         found, reason = verdict(gated, CHECK)
         assert found == "FAIL", reason
         assert not answers(gated)
-    file.write_text(RIGHT)
-    assert apply(gated, "--rollback") == ExitCode.OK
+        file.write_text(RIGHT)
+        assert apply(gated, "--rollback") == ExitCode.OK
     assert answers(gated)
     assert gated.changes() == {}
 

@@ -1,7 +1,7 @@
 """Tool calls of a server (output of the program `tool_calls`), compared with the functions that were offered.
 
-answers = parse_tool_calls(text, expected=len(CASES) * len(MODES))
-for each in tool_call_faults(answers, any_tool=False): each.mode, each.fault, each.tools
+answers = parse_tool_calls(text, modes=tuple(Mode), tools=("set_volume", "set_timer"))
+for each in tool_call_faults(answers, tools=("set_volume", "set_timer"), any_tool=False): each.mode, each.fault
 
 Arguments must be JSON by the schema of their function, the function the requested one, and no text may contain a call
 that the parser of the server missed. Pure.
@@ -100,17 +100,17 @@ class ToolFault:
 _SCHEMAS = {each.name: each.parameters for each in CASES}
 
 
-def other_tool(name: str) -> str:
-    """Return the second tool that a task of a tool offers: the one before it."""
-    names = list(_SCHEMAS)
-    return names[names.index(name) - 1]
+def other_tool(name: str, tools: Sequence[str]) -> str:
+    """Return the second tool that a task of a tool offers: the one before it in `tools`."""
+    return tools[tools.index(name) - 1]
 
 
-def parse_tool_calls(text: str, *, modes: Sequence[Mode]) -> tuple[ToolAnswer, ...]:
+def parse_tool_calls(text: str, *, modes: Sequence[Mode], tools: Sequence[str]) -> tuple[ToolAnswer, ...]:
     """Return the answers in order.
 
     Args:
         modes: that were requested.
+        tools: that were requested, in order.
 
     Raises:
         Unreadable: a line has another form, an answer is missing or occurs twice, or a request failed.
@@ -123,37 +123,38 @@ def parse_tool_calls(text: str, *, modes: Sequence[Mode]) -> tuple[ToolAnswer, .
         found = tuple(map(ToolAnswer.from_json, rows))
     except MALFORMED:
         raise Unreadable("one JSON object for each tool and mode", text, where=_WHERE) from None
-    wanted = {(name, mode) for name in _SCHEMAS for mode in modes}
+    wanted = {(name, mode) for name in tools for mode in modes}
     if {(each.tool, each.mode) for each in found} != wanted or len(found) != len(wanted):
         count = f"{len(found)} answers"
         raise Unreadable(f"{len(wanted)} answers, each once", count, where=_WHERE, is_description=True)
     return found
 
 
-def tool_call_faults(answers: Sequence[ToolAnswer], *, any_tool: bool) -> Iterator[ToolFault]:
+def tool_call_faults(answers: Sequence[ToolAnswer], *, tools: Sequence[str], any_tool: bool) -> Iterator[ToolFault]:
     """Yield the faults of each mode, in the order of `Mode` and `Fault`.
 
     Args:
+        tools: that were requested, in order.
         any_tool: whether a required call may name any offered tool, for a model that does not read its task.
     """
     found: dict[tuple[Mode, Fault], list[str]] = {}
     for answer in answers:
-        for fault in _faults(answer, any_tool=any_tool):
+        for fault in _faults(answer, tools, any_tool=any_tool):
             found.setdefault((answer.mode, fault), []).append(answer.tool)
     for mode in Mode:
         for fault in Fault:
-            if tools := found.get((mode, fault)):
-                yield ToolFault(mode, fault, tuple(tools))
+            if names := found.get((mode, fault)):
+                yield ToolFault(mode, fault, tuple(names))
 
 
-def _faults(answer: ToolAnswer, *, any_tool: bool) -> set[Fault]:
+def _faults(answer: ToolAnswer, tools: Sequence[str], *, any_tool: bool) -> set[Fault]:
     if answer.refused:
         return {Fault.REFUSED}
     found = {Fault.LEAKED} if answer.leaked else set()
     wanted = COUNT.get(answer.mode, 1)
     if len(answer.calls) != wanted:
         found.add(Fault.MISSING if len(answer.calls) < wanted else Fault.EXTRA)
-    offered = (answer.tool, other_tool(answer.tool))
+    offered = (answer.tool, other_tool(answer.tool, tools))
     is_free = answer.mode is Mode.PARALLEL or (any_tool and answer.mode is Mode.REQUIRED)
     for name, arguments in answer.calls:
         if name not in (offered if is_free else offered[:1]):
@@ -165,12 +166,17 @@ def _faults(answer: ToolAnswer, *, any_tool: bool) -> set[Fault]:
     return found
 
 
+def _no_constant(name: str) -> None:
+    """Refuse `NaN` and `Infinity`, which Python reads and JSON does not have."""
+    raise ValueError(name)
+
+
 def argument_fault(name: str, arguments: str) -> Fault | None:
     """Return the fault of the arguments of a function; None if they are JSON by its schema."""
     from jsonschema import Draft202012Validator  # 50 ms, for this check only
 
     try:
-        value = json.loads(arguments)
+        value = json.loads(arguments, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return Fault.NOT_JSON
     return None if Draft202012Validator(_SCHEMAS[name]).is_valid(value) else Fault.SCHEMA

@@ -98,3 +98,13 @@ CASES = (
     ),
 )
 """Flat and nested objects, lists, enumerations, ranges, optional and empty values, names and texts with umlauts."""
+
+
+def _is_bounded(schema: Schema) -> bool:
+    if schema["type"] == "object":
+        return all(map(_is_bounded, schema["properties"].values()))
+    return "enum" in schema or schema["type"] == "boolean" or {"minimum", "maximum"} <= schema.keys()
+
+
+BOUNDED_CASES = tuple(each for each in CASES if _is_bounded(each.parameters))
+"""Functions without texts, lists and free numbers, which a model that only repeats its input may continue forever."""

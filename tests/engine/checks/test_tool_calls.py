@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pytest
 from check_cases.case import answer
 from check_cases.pool import EVALUATED, POOL, TEMPLATE
-from check_cases.tool_calls import PARAMETERS, called, example_of, tools_of
+from check_cases.tool_calls import PARAMETERS, TOOLS, called, example_of, tools_of
 from hypothesis import given
 from hypothesis import strategies as st
 from test_check_probes import identity, server_context, serving  # noqa: F401 - a fixture
@@ -115,9 +115,9 @@ def printed(
 
 def test_every_tool_is_requested_in_every_mode_and_streams_are_joined(identity: tuple[Path, Path, Path]) -> None:  # noqa: F811
     text = printed(identity)
-    answers = parse_tool_calls(text, modes=MODES)
+    answers = parse_tool_calls(text, modes=MODES, tools=TOOLS)
     assert len(answers) == 120
-    assert list(tool_call_faults(answers, any_tool=False)) == []
+    assert list(tool_call_faults(answers, tools=TOOLS, any_tool=False)) == []
     assert judge(CHECK, answer({"calls": text}), tools_of(POOL)).verdict is Verdict.PASS
     assert {(each["path"], each["model"], each["temperature"], each["max_tokens"]) for each in Server.asked} == {
         ("/v1/chat/completions", "echo", 0, 256)
@@ -130,23 +130,24 @@ def test_every_tool_is_requested_in_every_mode_and_streams_are_joined(identity: 
 def test_marks_of_a_call_in_the_text_are_found_and_the_text_is_not_printed(identity: tuple[Path, Path, Path]) -> None:  # noqa: F811
     text = printed(identity, (Mode.NONE,), content="secret <tool_call>")
     assert "secret" not in text
-    found = list(tool_call_faults(parse_tool_calls(text, modes=(Mode.NONE,)), any_tool=False))
+    answers = parse_tool_calls(text, modes=(Mode.NONE,), tools=TOOLS)
+    found = list(tool_call_faults(answers, tools=TOOLS, any_tool=False))
     assert [(each.fault, len(each.tools)) for each in found] == [(Fault.LEAKED, 20)]
 
 
 def test_a_refusal_is_a_fault_and_a_cut_stream_or_no_server_is_not_measured(
     identity: tuple[Path, Path, Path],  # noqa: F811
 ) -> None:
-    refused = parse_tool_calls(printed(identity, (Mode.AUTO, Mode.NAMED), refuses=True), modes=(Mode.AUTO, Mode.NAMED))
-    assert [(each.mode, each.fault) for each in tool_call_faults(refused, any_tool=False)] == [
-        (Mode.AUTO, Fault.REFUSED)
-    ]
+    modes = (Mode.AUTO, Mode.NAMED)
+    refused = parse_tool_calls(printed(identity, modes, refuses=True), modes=modes, tools=TOOLS)
+    faults = tool_call_faults(refused, tools=TOOLS, any_tool=False)
+    assert [(each.mode, each.fault) for each in faults] == [(Mode.AUTO, Fault.REFUSED)]
     for text, reason in (
         (printed(identity, (Mode.STREAMING,), is_cut=True), "without its end"),
         (printed(identity, port=9), "ConnectionRefusedError"),
     ):
         with pytest.raises(Unreadable, match=reason):
-            parse_tool_calls(text, modes=(Mode.STREAMING,))
+            parse_tool_calls(text, modes=(Mode.STREAMING,), tools=TOOLS)
 
 
 @pytest.mark.parametrize("name", sorted(PARAMETERS))
@@ -168,11 +169,13 @@ def test_the_model_of_a_lab_is_requested_only_where_the_server_decides(lab_conte
     (found,) = [each for each in targets_of(lab_context) if each.check.id == CHECK.id]
     expected = found.expectation
     assert (expected.modes, expected.any_tool, expected.is_declared) == (LAB_MODES, True, False)  # type: ignore[attr-defined]
+    tools = tuple(each.name for each in expected.cases)  # type: ignore[attr-defined]
+    assert tools == ("set_volume", "send_report", "set_timer")
     assert CHECK.level is Level.BURN_IN
-    other = {"calls": [["get_time", '{"city": "a"}']]}
-    text = called(("required", "add_numbers", other), modes=LAB_MODES)
+    other = {"calls": [["set_volume", '{"percent": 40}']]}
+    text = called(("required", "send_report", other), modes=LAB_MODES, tools=tools)
     assert judge(CHECK, answer({"calls": text}), expected).verdict is Verdict.PASS
-    named = called(("named", "add_numbers", other), modes=LAB_MODES)
+    named = called(("named", "send_report", other), modes=LAB_MODES, tools=tools)
     assert judge(CHECK, answer({"calls": named}), expected).verdict is Verdict.FAIL
 
 
@@ -205,12 +208,12 @@ NAMES = st.sampled_from(sorted(PARAMETERS))
 @given(NAMES, st.sampled_from(MODES), st.lists(NAMES, max_size=3))
 def test_an_answer_has_no_fault_exactly_with_the_calls_of_its_mode(tool: str, mode: Mode, names: list[str]) -> None:
     calls = tuple((name, json.dumps(example_of(PARAMETERS[name]))) for name in names)
-    wanted = {Mode.NONE: [], Mode.PARALLEL: sorted([tool, other_tool(tool)])}.get(mode, [tool])
-    faults = list(tool_call_faults([ToolAnswer(tool, mode, calls)], any_tool=False))
+    wanted = {Mode.NONE: [], Mode.PARALLEL: sorted([tool, other_tool(tool, TOOLS)])}.get(mode, [tool])
+    faults = list(tool_call_faults([ToolAnswer(tool, mode, calls)], tools=TOOLS, any_tool=False))
     assert (not faults) == (sorted(names) == wanted)
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_read_without_a_crash(text: str) -> None:
     with pytest.raises(Unreadable):
-        parse_tool_calls(text, modes=MODES)
+        parse_tool_calls(text, modes=MODES, tools=TOOLS)

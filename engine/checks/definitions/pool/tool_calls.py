@@ -6,7 +6,7 @@ template gives answers without an error: the call stays in the text, or its argu
 - A model may answer with text in the modes auto, streaming and parallel. This is WARN, and in auto and streaming FAIL
   below the limit of the catalogue.
 - The model of a lab repeats its input and cannot choose. Of it only the modes required, named and none are requested,
-  in which the server decides.
+  in which the server decides, and only tools with bounded arguments, because it would not end a text.
 - `sovctl apply` requires this of pools that name `tools.tool_call_parser` or `tools.enable_auto_tool_choice` in
   site.yaml.
 """
@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 
 from ....catalog.benchmarks import load_benchmarks
 from ....facts.benchmarks.tool_calls import Fault, Mode, ToolFault, parse_tool_calls, tool_call_faults
-from ....facts.benchmarks.tool_schemas import CASES
+from ....facts.benchmarks.tool_schemas import BOUNDED_CASES, CASES, ToolCase
 from ....resources import pool as pool_resource
 from ....resources.credential import TLS
 from ....spec import Node, Pool
@@ -44,6 +44,7 @@ class Expected(Replica):
     """A replica with a parser of tool calls.
 
     Args:
+        cases: tools that are requested, with their tasks.
         modes: that are requested.
         any_tool: whether a required call may name any offered tool.
         is_declared: whether site.yaml declares tool calls; the parser is otherwise that of the catalogue.
@@ -51,6 +52,7 @@ class Expected(Replica):
     """
 
     model: str
+    cases: tuple[ToolCase, ...]
     modes: tuple[Mode, ...]
     any_tool: bool
     is_declared: bool
@@ -81,6 +83,7 @@ class ToolCalls(Check[Expected]):
             yield Expected(
                 **vars(replica),
                 model=pool.model,
+                cases=BOUNDED_CASES if is_lab else CASES,
                 modes=LAB_MODES if is_lab else tuple(Mode),
                 any_tool=is_lab,
                 is_declared=declares_tools(pool),
@@ -91,18 +94,19 @@ class ToolCalls(Check[Expected]):
         """Request all calls."""
         identity = (f"{TLS}/ca.pem", f"{TLS}/node.pem", f"{TLS}/node.key")
         served = str(expected.flags.get("served-model-name", expected.model))
-        cases = json.dumps([asdict(each) for each in CASES])
+        cases = json.dumps([asdict(each) for each in expected.cases])
         words = (expected.address, str(expected.port), *identity, served, cases, ",".join(expected.modes))
         return Probe({"calls": python_command("tool_calls", *words)}, timeout_s=600)
 
     def judge(self, output: ProbeOutput, expected: Expected) -> Judgement:
         """Compare the calls with the schemas."""
-        answers = parse_tool_calls(parse_sections(output).text("calls"), modes=expected.modes)
+        tools = tuple(each.name for each in expected.cases)
+        answers = parse_tool_calls(parse_sections(output).text("calls"), modes=expected.modes, tools=tools)
         if expected.least_called is None:
             return unknown("a limit of tool calls", "none in the catalogue")
-        faults = tool_call_faults(answers, any_tool=expected.any_tool)
-        found = [_judged(each, expected.least_called) for each in faults]
-        count = f"{len(CASES)} tools in the modes {', '.join(expected.modes)}"
+        faults = tool_call_faults(answers, tools=tools, any_tool=expected.any_tool)
+        found = [_judged(each, expected.least_called, tasks=len(tools)) for each in faults]
+        count = f"{len(tools)} tools in the modes {', '.join(expected.modes)}"
         return worst(found, otherwise=f"expected calls by their schemas of {count}, got all of them")
 
 
@@ -112,13 +116,13 @@ def declares_tools(pool: Pool) -> bool:
     return parser not in (None, NO_PARSER) or bool(pool.tools.enable_auto_tool_choice)
 
 
-def _judged(each: ToolFault, least: float) -> Judgement:
+def _judged(each: ToolFault, least: float, *, tasks: int) -> Judgement:
     wanted = "no call" if each.mode is Mode.NONE else "a call by its schema"
     wanted = f"{wanted} in mode {each.mode}"
-    got = f"{each.fault} in {len(each.tools)} of {len(CASES)} tasks: {_names(each.tools)}"
+    got = f"{each.fault} in {len(each.tools)} of {tasks} tasks: {_names(each.tools)}"
     if each.fault is not Fault.MISSING or each.mode not in _CHOSEN:
         return failed(wanted, got)
-    is_below = each.mode is not Mode.PARALLEL and 1 - len(each.tools) / len(CASES) < least
+    is_below = each.mode is not Mode.PARALLEL and 1 - len(each.tools) / tasks < least
     return (failed if is_below else warned)(f"{wanted}, in at least {least:.0%} of the tasks", got)
 
 

@@ -16,7 +16,7 @@ from sovctl.engine.facts.benchmarks.tool_schemas import CASES
 def tools_of(pool: _replicas.Expected) -> tool_calls.Expected:
     """Expectation of a pool that declares tool calls."""
     return tool_calls.Expected(
-        **vars(pool), model="echo", modes=tuple(Mode), any_tool=False, is_declared=True, least_called=0.9
+        **vars(pool), model="echo", cases=CASES, modes=tuple(Mode), any_tool=False, is_declared=True, least_called=0.9
     )
 
 
@@ -33,14 +33,17 @@ def example_of(schema: dict[str, Any]) -> Any:
 
 
 PARAMETERS = {each.name: each.parameters for each in CASES}
+TOOLS = tuple(PARAMETERS)
 
 
-def called(*changes: tuple[str, str, dict[str, Any]], modes: Sequence[Mode] = tuple(Mode)) -> str:
+def called(
+    *changes: tuple[str, str, dict[str, Any]], modes: Sequence[Mode] = tuple(Mode), tools: Sequence[str] = TOOLS
+) -> str:
     """Output of tool_calls.py; each change is a mode (or all), a tool (or all) and the values that differ."""
     rows = []
     for mode in modes:
-        for name in PARAMETERS:
-            names = {"none": [], "parallel": [name, other_tool(name)]}.get(mode, [name])
+        for name in tools:
+            names = {"none": [], "parallel": [name, other_tool(name, tools)]}.get(mode, [name])
             calls = [[each, json.dumps(example_of(PARAMETERS[each]), ensure_ascii=False)] for each in names]
             row: dict[str, Any] = {"tool": name, "mode": mode, "calls": calls, "leaked": False, "finish": "tool_calls"}
             for wanted, tool, values in changes:
@@ -68,6 +71,7 @@ def tool_call_sample(pool: _replicas.Expected) -> Sample:
         {"calls": called()},
         {
             "cut": Bad(one("streaming", "get_time", "get_time", '{"city": "Lis'), FAIL, "not JSON"),
+            "infinity": Bad(one("named", "add_numbers", "add_numbers", '{"a": Infinity, "b": 1}'), FAIL, "not JSON"),
             "schema": Bad(one("named", "set_volume", "set_volume", '{"percent": 400}'), FAIL, "outside the schema"),
             "further-key": Bad(one("auto", "get_time", "get_time", '{"city": "a", "zone": 1}'), FAIL, "outside"),
             "other-tool": Bad(one("required", "set_light", "get_time", '{"city": "a"}'), FAIL, "another tool"),
