@@ -53,10 +53,18 @@ def test_only_the_newest_evaluation_on_a_node_by_these_questions_counts() -> Non
     assert "sovctl evaluate --pool chat --on-node" in judged().reason
     through = judged(replace(MARK, asked="gateway"))
     assert (through.verdict, "on its node" in through.reason) == (Verdict.UNKNOWN, True)
-    others = judged(MARK, replace(MARK, questions_sha256=A, time="2026-11-30T08:00:00Z"))
+    other = replace(MARK, questions_sha256=A, time="2026-11-30T08:00:00Z")
+    others = judged(other)
     assert (others.verdict, "by questions" in others.reason) == (Verdict.UNKNOWN, True)
+    assert judged(MARK, other).verdict is Verdict.PASS
     assert judged(MARK, questions=None).verdict is Verdict.UNKNOWN
     assert judged(replace(MARK, model_sha256=B), MARK).verdict is Verdict.PASS
+
+
+def test_the_evaluation_of_an_earlier_model_admits_its_rollback() -> None:
+    newer = replace(MARK, model_sha256=B, wrong=("x",) * 50, time="2026-11-30T08:00:00Z")
+    assert judged(MARK, newer).verdict is Verdict.PASS
+    assert judged(MARK, replace(MARK, wrong=("x",) * 50, time="2026-11-30T08:00:00Z")).verdict is Verdict.FAIL
 
 
 def test_a_mark_below_the_pass_mark_of_the_site_or_the_baseline_fails() -> None:

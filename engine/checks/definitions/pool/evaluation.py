@@ -1,10 +1,10 @@
 """pool.evaluation: the pool answered the questions of the site, with exactly the model and the engine that run.
 
-site.yaml names the questions and the pass mark (`pools[].evaluation`). The newest evaluation on a node
-(`sovctl evaluate --on-node`) must be by these questions, and of the model and engine on the node of this replica. Its
-mark must reach the pass mark, and may be below the best earlier one by the binomial error. Evaluations through the
-gateway do not count, because the gateway does not report the model of a replica. Without an evaluation the verdict is
-UNKNOWN.
+site.yaml names the questions and the pass mark (`pools[].evaluation`). Only evaluations on a node count
+(`sovctl evaluate --on-node`) that are by these questions, and of the model and engine on the node of this replica. The
+mark of the newest one must reach the pass mark, and may be below the best earlier one by the binomial error. So a
+rollback needs no other evaluation. Evaluations through the gateway do not count, because the gateway does not report
+the model of a replica. Without an evaluation the verdict is UNKNOWN.
 """
 
 from __future__ import annotations
@@ -80,13 +80,15 @@ class EvaluationPassed(Check[Expected]):
         marks = [each for each in known.marks if each.asked == "node"]
         if not marks:
             return unknown(f"an evaluation of pool {expected.pool} on its node", f"none; {command}")
-        *earlier, newest = marks
-        if others := list(_others(newest, model, release, known.questions_sha256)):
+        others = [list(_others(each, model, release, known.questions_sha256)) for each in marks]
+        if all(others):
             return unknown(
-                "an evaluation of this model and engine by these questions", f"{', '.join(others)}; {command}"
+                "an evaluation of this model and engine by these questions", f"{', '.join(others[-1])}; {command}"
             )
+        at = max(at for at, each in enumerate(others) if not each)
+        newest = marks[at]
         measured = replace(newest, pass_mark=expected.pass_mark)
-        if missed := shortfall(measured, baseline=baseline_of(measured, earlier)):
+        if missed := shortfall(measured, baseline=baseline_of(measured, marks[:at])):
             return failed(*missed)
         got = f"{newest.score:.1%} ({newest.correct} of {newest.total}) on {newest.time}"
         return passed(f"expected at least {expected.pass_mark:.1%} correct answers, got {got}")
